@@ -1,0 +1,9 @@
+//! Leases on files, so that many agents can work in one git repository without overwriting each other.
+
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
+
+pub mod clock;
+pub mod duration;
+pub mod owner;
+pub mod resource;
+pub mod text;

@@ -1,0 +1,3 @@
+//! The `git-agentlock` command.
+
+fn main() {}
