@@ -5,5 +5,6 @@
 pub mod clock;
 pub mod duration;
 pub mod owner;
+pub mod record;
 pub mod resource;
 pub mod text;
