@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod duration;
 pub mod owner;
+pub mod policy;
 pub mod record;
 pub mod resource;
 pub mod text;

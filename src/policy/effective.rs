@@ -1,0 +1,138 @@
+//! The policy in effect: the built-in one, with what the layers say laid over it.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    choice::{GuardMode, OnError, WorkTreeScope},
+    embedded,
+    glob::Globs,
+    layer::{Given, Layer, LayerKind, Rule},
+    read,
+};
+use crate::duration::Ttl;
+
+/// A policy in effect. Every value knows where it was given.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub(super) default: Given<Ttl>,
+    pub(super) min: Given<Ttl>,
+    pub(super) max: Given<Ttl>,
+    pub(super) keep_expired: Given<u64>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) fsync: Given<bool>,
+    pub(super) scope: Given<WorkTreeScope>,
+    pub(super) dir: Option<Given<PathBuf>>,
+    pub(super) project: Option<Given<String>>,
+    pub(super) mode: Given<GuardMode>,
+    pub(super) require: Given<Globs>,
+    pub(super) lost_leases: Given<bool>,
+    pub(super) on_error: Given<OnError>,
+}
+
+/// The policy of the built-in file alone.
+pub(super) fn built_in() -> Policy {
+    let (layer, _) = read::text_of(LayerKind::Embedded, Path::new(""), embedded());
+    complete(layer).unwrap_or_else(|| unreachable!("config/policy.toml is part of the program, and a test reads it"))
+}
+
+/// A policy, when `layer` gives every key that must have a value.
+fn complete(layer: Layer) -> Option<Policy> {
+    Some(Policy {
+        default: layer.default?,
+        min: layer.min?,
+        max: layer.max?,
+        keep_expired: layer.keep_expired?,
+        rules: layer.rules,
+        fsync: layer.fsync?,
+        scope: layer.scope?,
+        dir: layer.dir,
+        project: layer.project,
+        mode: layer.mode?,
+        require: layer.require?,
+        lost_leases: layer.lost_leases?,
+        on_error: layer.on_error?,
+    })
+}
+
+fn set<T: Clone>(value: &mut Given<T>, given: Option<&Given<T>>) {
+    if let Some(given) = given {
+        value.clone_from(given);
+    }
+}
+
+impl Policy {
+    /// This policy with `layers` over it; later ones win, and their rules come last.
+    pub(super) fn with(&self, layers: &[Layer]) -> Self {
+        let mut policy = self.clone();
+        for layer in layers {
+            set(&mut policy.default, layer.default.as_ref());
+            set(&mut policy.min, layer.min.as_ref());
+            set(&mut policy.max, layer.max.as_ref());
+            set(&mut policy.keep_expired, layer.keep_expired.as_ref());
+            policy.rules.extend_from_slice(&layer.rules);
+            set(&mut policy.fsync, layer.fsync.as_ref());
+            set(&mut policy.scope, layer.scope.as_ref());
+            policy.dir = layer.dir.clone().or(policy.dir);
+            policy.project = layer.project.clone().or(policy.project);
+            set(&mut policy.mode, layer.mode.as_ref());
+            set(&mut policy.require, layer.require.as_ref());
+            set(&mut policy.lost_leases, layer.lost_leases.as_ref());
+            set(&mut policy.on_error, layer.on_error.as_ref());
+        }
+        policy
+    }
+
+    /// How long an expired or ended record stays before a sweep removes it, in milliseconds (`ttl.keep-expired`).
+    #[must_use]
+    pub fn keep_expired_ms(&self) -> u64 {
+        self.keep_expired.value
+    }
+
+    /// Whether leases are to survive a power loss (`store.fsync`).
+    #[must_use]
+    pub fn fsync(&self) -> bool {
+        self.fsync.value
+    }
+
+    /// Whether linked work trees contend (`store.scope`).
+    #[must_use]
+    pub fn scope(&self) -> WorkTreeScope {
+        self.scope.value
+    }
+
+    /// Where the store is, an absolute path, when not in the common git directory (`store.dir`).
+    #[must_use]
+    pub fn store_dir(&self) -> Option<&Path> {
+        self.dir.as_ref().map(|dir| dir.value.as_path())
+    }
+
+    /// What the repository is called in a shared store (`store.project`): 1 to 255 bytes, no control characters.
+    #[must_use]
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_ref().map(|project| project.value.as_str())
+    }
+
+    /// What the commit guard does (`guard.mode`).
+    #[must_use]
+    pub fn guard_mode(&self) -> GuardMode {
+        self.mode.value
+    }
+
+    /// The files that only an owner with a lease may commit (`guard.require`).
+    #[must_use]
+    pub fn guard_require(&self) -> &Globs {
+        &self.require.value
+    }
+
+    /// Whether the guard refuses a commit whose author's lease was lost (`guard.lost-leases`).
+    #[must_use]
+    pub fn lost_leases(&self) -> bool {
+        self.lost_leases.value
+    }
+
+    /// What an agent tool's hook does when it cannot tell who holds a file (`agent.on-error`).
+    #[must_use]
+    pub fn agent_on_error(&self) -> OnError {
+        self.on_error.value
+    }
+}
