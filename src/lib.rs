@@ -8,4 +8,5 @@ pub mod owner;
 pub mod policy;
 pub mod record;
 pub mod resource;
+pub mod store;
 pub mod text;

@@ -1,0 +1,374 @@
+//! Running a decision: mutexes, then the decision, then a change that is prepared whole before any of it can be seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    FileStore, Root,
+    dir::{Dir, Modes, Open},
+    disk::{Mutex, Share, io_error, read_up_to, write_new},
+    journal,
+    layout::{GATE, MUTEX, Names, Shard},
+    shard::{Ledger, LockedShard},
+};
+use crate::{
+    record::Record,
+    resource::{Resource, ResourceKey},
+    store::{
+        Access, Change, Committed, Decide, Event, JournalLine, Late, Plan, ReadSet, StoreError, TokenRule, View,
+        next_token,
+    },
+};
+
+/// How often a request starts again before it gives up: for the exclusive mutex, or since the store was replaced under it.
+const ROUNDS: usize = 8;
+/// From so many records on, syncing the whole file system is cheaper than syncing each file.
+const SYNC_ONE_BY_ONE: usize = 64;
+
+pub(super) fn run(
+    store: &FileStore,
+    read: &ReadSet,
+    access: Access,
+    decision: &mut dyn Decide,
+) -> Result<Committed, StoreError> {
+    // An area in the request is known from the start; one that is only found in a record makes the request start again.
+    let mut share = if read.below.is_empty() { Share::Shared } else { Share::Exclusive };
+    loop {
+        let Some(mut section) = Section::enter(store, read, access, share)? else {
+            // Where there is no store there is nothing to change: the decision is told so.
+            decision.decide(&View::default());
+            return Ok(Committed::default());
+        };
+        match section.decide_and_apply(read, decision)? {
+            Outcome::Done(committed) => return Ok(committed),
+            Outcome::NeedsExclusive => share = Share::Exclusive,
+        }
+    }
+}
+
+enum Outcome {
+    Done(Committed),
+    /// A record turned out to be an area's, or to lie in a shard that was not asked for.
+    NeedsExclusive,
+}
+
+/// The critical section: everything that is locked, until it is dropped.
+struct Section<'s> {
+    store: &'s FileStore,
+    root: Root,
+    modes: Modes,
+    share: Share,
+    mutex: Mutex,
+    shards: BTreeMap<Shard, LockedShard>,
+}
+
+/// A record that is written and has no name yet, or a removal.
+struct Step {
+    names: Names,
+    key: ResourceKey,
+    resource: Option<Resource>,
+    kind: StepKind,
+    /// Whether something stood there before.
+    replaces: bool,
+    /// What stood there, byte for byte, to be put back.
+    before: Option<Vec<u8>>,
+}
+
+/// In the order in which steps are done.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StepKind {
+    Put,
+    End,
+    Remove,
+}
+
+impl<'s> Section<'s> {
+    fn enter(store: &'s FileStore, read: &ReadSet, access: Access, share: Share) -> Result<Option<Self>, StoreError> {
+        let create = access == Access::Create;
+        let (mut root, modes) = if create {
+            store.open_or_create()?
+        } else {
+            let Some(root) = store.open()? else { return Ok(None) };
+            let parent = Dir::open(&store.parent).and_then(|dir| dir.modes());
+            (root, parent.map_err(io_error("look at", &store.parent))?)
+        };
+        // The turnstile: who waits for `mutex` keeps everybody behind it waiting, so a stream of others cannot starve it.
+        let gate = Mutex::lock(&root.dir, GATE, Share::Exclusive, modes, store.patience)?;
+        let mutex = Mutex::lock(&root.dir, MUTEX, share, modes, store.patience)?;
+        drop(gate);
+        let mut shards = BTreeMap::new();
+        let wanted: BTreeSet<Shard> = match read.all {
+            true => Shard::all().collect(),
+            false => read.own.iter().map(|key| Names::of(*key).shard).collect(),
+        };
+        for shard in wanted {
+            if let Some(locked) = LockedShard::lock(&mut root, shard, create && !read.all, modes, store.patience)? {
+                shards.insert(shard, locked);
+            }
+        }
+        Ok(Some(Self { store, root, modes, share, mutex, shards }))
+    }
+
+    fn decide_and_apply(&mut self, read: &ReadSet, decision: &mut dyn Decide) -> Result<Outcome, StoreError> {
+        let view = self.root.view(read, true)?;
+        for _ in 0..ROUNDS {
+            let mut plan = decision.decide(&view);
+            if plan.changes.is_empty() {
+                return Ok(Outcome::Done(Committed::default()));
+            }
+            if self.share == Share::Shared && !self.may_do_shared(&plan) {
+                return Ok(Outcome::NeedsExclusive);
+            }
+            self.lock_further_shards(&plan)?;
+            let ledgers = self.assign_tokens(&mut plan);
+            let steps = self.prepare(&plan, &view)?;
+            if decision.still_holds() {
+                return self.publish(plan, &steps, &ledgers).map(Outcome::Done);
+            }
+            self.discard(&steps);
+        }
+        Err(StoreError::TooSlow)
+    }
+
+    /// Under the shared mutex no area may appear or be prolonged, and only the shards that are locked may change.
+    fn may_do_shared(&self, plan: &Plan) -> bool {
+        plan.changes.iter().all(|change| {
+            let is_area_put = matches!(change, Change::Put { record, .. } if record.resource.is_area());
+            !is_area_put && self.shards.contains_key(&Names::of(change.key()).shard)
+        })
+    }
+
+    /// With the exclusive mutex nobody else is in any shard, so their order does not matter.
+    fn lock_further_shards(&mut self, plan: &Plan) -> Result<(), StoreError> {
+        for change in &plan.changes {
+            let shard = Names::of(change.key()).shard;
+            if !self.shards.contains_key(&shard)
+                && let Some(locked) = LockedShard::lock(&mut self.root, shard, true, self.modes, self.store.patience)?
+            {
+                self.shards.insert(shard, locked);
+            }
+        }
+        Ok(())
+    }
+
+    fn shard(&self, names: &Names) -> Result<&LockedShard, StoreError> {
+        let missing = || StoreError::Replaced { path: self.root.dir.path_of(&names.shard.dir_name()) };
+        self.shards.get(&names.shard).ok_or_else(missing)
+    }
+
+    /// Fills in fresh tokens. Returns the ledgers that have to be written before the records can be seen.
+    fn assign_tokens(&self, plan: &mut Plan) -> BTreeMap<Shard, Ledger> {
+        let mut ledgers = BTreeMap::new();
+        let at = plan.at;
+        for change in &mut plan.changes {
+            let Change::Put { record, token: TokenRule::Fresh } = change else { continue };
+            let shard = Names::of(record.resource.key()).shard;
+            let Some(locked) = self.shards.get(&shard) else { continue };
+            let ledger: &mut Ledger = ledgers.entry(shard).or_insert_with(|| locked.ledger());
+            // The decision leaves the token of the record it replaces in place.
+            let token = next_token(ledger.counter, record.token, at);
+            record.token = token;
+            ledger.counter = token.get();
+        }
+        ledgers
+    }
+
+    /// Writes every new record under a temporary name in its own shard, complete and durable.
+    fn prepare(&self, plan: &Plan, view: &View) -> Result<Vec<Step>, StoreError> {
+        let one_by_one = plan.changes.len() <= SYNC_ONE_BY_ONE;
+        let mut steps: Vec<Step> = Vec::with_capacity(plan.changes.len());
+        for change in &plan.changes {
+            match self.prepare_one(change, view, plan.late, one_by_one && self.store.fsync) {
+                Ok(step) => steps.push(step),
+                Err(error) => {
+                    self.discard(&steps);
+                    return Err(error);
+                }
+            }
+        }
+        if !one_by_one && self.store.fsync {
+            self.sync_written(&steps).inspect_err(|_| self.discard(&steps))?;
+        }
+        // New names first, replacements last: a disk that is full shows before anything old is touched.
+        steps.sort_by_key(|step| (step.kind, step.replaces));
+        Ok(steps)
+    }
+
+    fn prepare_one(&self, change: &Change, view: &View, late: Late, sync: bool) -> Result<Step, StoreError> {
+        let key = change.key();
+        let names = Names::of(key);
+        let shard = self.shard(&names)?;
+        let (mut kind, record): (_, Option<&Record>) = match change {
+            Change::Put { record, .. } => (StepKind::Put, Some(record)),
+            Change::End(record) => (StepKind::End, Some(record)),
+            Change::Remove(_) => (StepKind::Remove, None),
+        };
+        let replaces = view.get(key).is_some();
+        // What cannot be read cannot be put back either; then undoing leaves the name free.
+        let before = (replaces && kind == StepKind::Put && late == Late::Undo)
+            .then(|| shard.dir.open_file(&names.record, Open::Read))
+            .and_then(|file| read_up_to(&file.ok()?, Record::MAX_BYTES).ok());
+        if let Some(record) = record {
+            let written = write_new(&shard.dir, &names.temp, &record.to_bytes(), self.modes, sync);
+            match written {
+                Ok(()) => {}
+                // No room to tell how it ended: it ends all the same.
+                Err(_) if kind == StepKind::End => kind = StepKind::Remove,
+                Err(error) => return Err(io_error("write", &shard.dir.path_of(&names.temp))(error)),
+            }
+        }
+        let resource = record.map(|record| record.resource.clone());
+        Ok(Step { names, key, resource, kind, replaces, before })
+    }
+
+    /// The batch's one sync: everything that was written to this file system so far. Where there is no such call, each file is synced.
+    fn sync_written(&self, steps: &[Step]) -> Result<(), StoreError> {
+        if let Some(synced) = self.root.dir.sync_file_system() {
+            return synced.map_err(io_error("sync the file system of", self.root.dir.path()));
+        }
+        for step in steps.iter().filter(|step| step.kind != StepKind::Remove) {
+            let dir = &self.shard(&step.names)?.dir;
+            dir.open_file(&step.names.temp, Open::ReadWrite)
+                .and_then(|file| file.sync_all())
+                .map_err(io_error("sync", &dir.path_of(&step.names.temp)))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was prepared and never got a name.
+    fn discard(&self, steps: &[Step]) {
+        for step in steps.iter().filter(|step| step.kind != StepKind::Remove) {
+            if let Ok(shard) = self.shard(&step.names) {
+                let _ = shard.dir.unlink(&step.names.temp);
+            }
+        }
+    }
+
+    /// Makes the change visible, then durable; tells success only when the store is still the one that was locked.
+    fn publish(&self, plan: Plan, steps: &[Step], ledgers: &BTreeMap<Shard, Ledger>) -> Result<Committed, StoreError> {
+        let due = self.write_ledgers(&plan, ledgers).inspect_err(|_| self.discard(steps))?;
+        let mut committed = Committed::default();
+        for (position, step) in steps.iter().enumerate() {
+            let Err(error) = self.perform(step) else { continue };
+            if step.kind == StepKind::Put {
+                self.discard(steps.get(position..).unwrap_or_default());
+                return Err(self.undo(steps.get(..position).unwrap_or_default(), error));
+            }
+            committed.failed.push((step.key, error));
+        }
+        if let Err(error) = self.sync_directories(steps) {
+            if plan.late == Late::Undo {
+                return Err(self.undo(steps, error));
+            }
+            committed.warnings.push(format!("done, but it may not survive a power loss: {error}"));
+        }
+        self.still_in_place().map_err(|error| self.undo(steps, error))?;
+        for change in &plan.changes {
+            if let Change::Put { record, token: TokenRule::Fresh } = change {
+                committed.tokens.insert(record.resource.key(), record.token);
+            }
+        }
+        self.write_history(plan, &due, &committed);
+        Ok(committed)
+    }
+
+    /// The counter goes before the record, so that a token that was seen is never given out again. Returns the shards to be swept.
+    fn write_ledgers(&self, plan: &Plan, ledgers: &BTreeMap<Shard, Ledger>) -> Result<Vec<Shard>, StoreError> {
+        let mut due = Vec::new();
+        for (shard, ledger) in ledgers {
+            let Some(locked) = self.shards.get(shard) else { continue };
+            let mut ledger = *ledger;
+            if let Some(sweep) = plan.sweep.as_ref().filter(|sweep| ledger.sweep_is_due(sweep, plan.at)) {
+                due.push(*shard);
+                let every = i64::try_from(sweep.every_ms).unwrap_or(i64::MAX);
+                ledger.next_sweep = plan.at.plus_millis(every).millis();
+            }
+            // While the clock is ahead of the counter, the clock alone makes tokens grow, also after a power loss.
+            let unix_ms = u64::try_from(plan.at.millis()).unwrap_or(0);
+            let leads_the_clock = ledger.counter > unix_ms.saturating_add(1);
+            locked.set_ledger(ledger, self.store.fsync && leads_the_clock)?;
+        }
+        Ok(due)
+    }
+
+    fn perform(&self, step: &Step) -> Result<(), StoreError> {
+        let dir = &self.shard(&step.names)?.dir;
+        let path = || dir.path_of(&step.names.record);
+        let unlink = || match dir.unlink(&step.names.record) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error("remove", &path())(error)),
+            _ => Ok(()),
+        };
+        match step.kind {
+            StepKind::Remove => unlink(),
+            StepKind::Put => dir.rename(&step.names.temp, &step.names.record).map_err(io_error("write", &path())),
+            StepKind::End => dir.rename(&step.names.temp, &step.names.record).or_else(|_| {
+                let _ = dir.unlink(&step.names.temp);
+                unlink()
+            }),
+        }
+    }
+
+    fn sync_directories(&self, steps: &[Step]) -> Result<(), StoreError> {
+        if !self.store.fsync {
+            return Ok(());
+        }
+        if steps.len() > SYNC_ONE_BY_ONE
+            && let Some(synced) = self.root.dir.sync_file_system()
+        {
+            return synced.map_err(io_error("sync the file system of", self.root.dir.path()));
+        }
+        let touched: BTreeSet<Shard> = steps.iter().map(|step| step.names.shard).collect();
+        let shards = touched.iter().filter_map(|shard| self.shards.get(shard)).map(|shard| &shard.dir);
+        for dir in shards.chain(&self.root.made_in) {
+            dir.sync().map_err(io_error("sync the directory", dir.path()))?;
+        }
+        Ok(())
+    }
+
+    fn still_in_place(&self) -> Result<(), StoreError> {
+        for mutex in std::iter::once(&self.mutex).chain(self.shards.values().map(|shard| &shard.mutex)) {
+            if !mutex.is_in_place()? {
+                return Err(StoreError::Replaced { path: mutex.path().to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what has been published, last first. Returns the error to be told.
+    fn undo(&self, done: &[Step], cause: StoreError) -> StoreError {
+        let mut held = Vec::new();
+        for step in done.iter().rev().filter(|step| step.kind == StepKind::Put) {
+            let undone = self.shard(&step.names).and_then(|shard| {
+                let path = shard.dir.path_of(&step.names.record);
+                match &step.before {
+                    Some(bytes) => write_new(&shard.dir, &step.names.temp, bytes, self.modes, false)
+                        .and_then(|()| shard.dir.rename(&step.names.temp, &step.names.record)),
+                    _ => shard.dir.unlink(&step.names.record),
+                }
+                .map_err(io_error("take back", &path))
+            });
+            if undone.is_err() {
+                held.extend(step.resource.clone());
+            }
+        }
+        if held.is_empty() { cause } else { StoreError::NotUndone { held, cause: Box::new(cause) } }
+    }
+
+    fn write_history(&self, mut plan: Plan, due: &[Shard], committed: &Committed) {
+        if let Some(sweep) = &plan.sweep {
+            for removed in due.iter().filter_map(|shard| self.shards.get(shard)).flat_map(|shard| shard.sweep(sweep)) {
+                plan.journal.push(JournalLine {
+                    at: plan.at,
+                    event: Event::Pruned,
+                    resource: removed.resource,
+                    owner: removed.owner,
+                    token: Some(removed.token),
+                    other: None,
+                    reason: None,
+                });
+            }
+        }
+        let failed: BTreeSet<ResourceKey> = committed.failed.iter().map(|(key, _)| *key).collect();
+        plan.journal.retain(|line| !failed.contains(&line.resource.key()));
+        journal::append(&self.root.dir, &plan.journal, &committed.tokens, self.modes);
+    }
+}

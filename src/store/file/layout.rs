@@ -1,0 +1,85 @@
+//! The names in a store. They are its format: a change here makes a `v2`.
+//!
+//! ```text
+//! v1/gate  v1/mutex          flock only, never deleted, never replaced
+//! v1/a/mutex                 flock, and the shard's token counter and time of its next sweep
+//! v1/a/<63 hex>.lock         one record; the shard is the first of the key's 64 hex digits
+//! v1/a/tmp-<63 hex>          a record that is being written; left over when nobody holds the shard
+//! v1/journal.jsonl  v1/journal.1.jsonl
+//! ```
+
+use crate::resource::ResourceKey;
+
+/// The directory of this format; what lies beside it is not ours.
+pub(super) const FORMAT: &str = "v1";
+/// Directories of later formats that are looked for. Nothing beside `v1` is ever listed, so they are asked for by name.
+pub(super) const NEWER: [&str; 8] = ["v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"];
+pub(super) const GATE: &str = "gate";
+pub(super) const MUTEX: &str = "mutex";
+pub(super) const JOURNAL: &str = "journal.jsonl";
+pub(super) const OLD_JOURNAL: &str = "journal.1.jsonl";
+
+/// One of the 16 directories that records are spread over, so that writers seldom meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shard(char);
+
+impl Shard {
+    /// In the order in which their mutexes are taken.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        "0123456789abcdef".chars().map(Self)
+    }
+
+    pub(super) fn dir_name(self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Where a record is, and where it is written before it goes there.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    pub(super) shard: Shard,
+    pub(super) record: String,
+    pub(super) temp: String,
+}
+
+impl Names {
+    pub(super) fn of(key: ResourceKey) -> Self {
+        let hex = key.to_hex();
+        let (first, rest) = hex.split_at(1);
+        Self {
+            shard: Shard(first.chars().next().unwrap_or('0')),
+            record: format!("{rest}.lock"),
+            temp: format!("{TEMP}{rest}"),
+        }
+    }
+}
+
+const TEMP: &str = "tmp-";
+
+pub(super) fn is_temp(name: &str) -> bool {
+    name.starts_with(TEMP)
+}
+
+/// The key of a record, by its shard and file name; `None` for any other file.
+pub(super) fn key_of(shard: Shard, name: &str) -> Option<ResourceKey> {
+    let rest = name.strip_suffix(".lock")?;
+    ResourceKey::from_hex(format!("{}{rest}", shard.0).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{NamedId, Resource, Scope, Target};
+
+    #[test]
+    fn names_and_keys_are_each_others_inverse() {
+        for id in 0..100 {
+            let name = NamedId::new("t", id.to_string()).expect("a name");
+            let key = Resource { scope: Scope::implicit(), target: Target::Named(name) }.key();
+            let names = Names::of(key);
+            assert_eq!(names.record.len(), 63 + 5);
+            assert_eq!(key_of(names.shard, &names.record), Some(key));
+            assert!(is_temp(&names.temp) && key_of(names.shard, &names.temp).is_none());
+        }
+    }
+}

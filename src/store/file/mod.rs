@@ -1,0 +1,269 @@
+//! Records as files, on one machine's local file system.
+//!
+//! One record is one small file, found by the key of its resource: a request opens the files of its own keys and no
+//! others, however many there are. Reading takes no flock. A change holds one for its critical section only, so an flock
+//! that dies with its process is just right here; what outlives the process is the record.
+//!
+//! Who excludes whom: a change locks `gate` exclusively, then `mutex` (shared; exclusively when an area is involved), then lets
+//! `gate` go and locks the mutexes of its shards in ascending order. While somebody holds `mutex` shared no area can appear, so a request for a
+//! file has to look at its own key and those of the directories above it, and at nothing else.
+//!
+//! **Limitations.** flock and rename must work as on a local file system; `fsync` is as good as the disk. A record that a later format
+//! wrote is not free, but cannot be told either.
+
+mod change;
+mod dir;
+mod disk;
+mod journal;
+mod layout;
+mod shard;
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use self::{
+    dir::{Dir, Modes, Open},
+    disk::{io_error, read_up_to},
+    layout::{FORMAT, NEWER, Names, Shard, key_of},
+};
+use super::{Access, Committed, Decide, ReadSet, Seen, Store, StoreError, Unreadable, View};
+use crate::{
+    clock::Timestamp,
+    record::{Record, RecordError},
+    resource::ResourceKey,
+};
+
+/// The store of a repository, or of all that share one directory. See the module documentation.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    /// Where `v1` is.
+    base: PathBuf,
+    /// The directory whose permissions the store takes over.
+    parent: PathBuf,
+    fsync: bool,
+    patience: Duration,
+}
+
+impl FileStore {
+    /// How long a change waits for a mutex before it gives up with [`StoreError::Busy`].
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// The store inside a repository: `agent-locks/v1` below its common git directory.
+    #[must_use]
+    pub fn in_git_dir(common_dir: &Path) -> Self {
+        Self {
+            base: common_dir.join("agent-locks"),
+            parent: common_dir.to_owned(),
+            fsync: true,
+            patience: Self::PATIENCE,
+        }
+    }
+
+    /// A store in a directory of its own, `v1` below it; the directory is created by the first `acquire`.
+    #[must_use]
+    pub fn at(dir: &Path) -> Self {
+        Self { base: dir.to_owned(), parent: dir.to_owned(), fsync: true, patience: Self::PATIENCE }
+    }
+
+    /// Whether a change is durable before its success is told (it is, unless this turns it off).
+    #[must_use]
+    pub fn with_fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
+        self
+    }
+
+    /// Another bounded wait than [`FileStore::PATIENCE`].
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The directory that holds everything of this store.
+    #[must_use]
+    pub fn dir(&self) -> PathBuf {
+        self.base.join(FORMAT)
+    }
+
+    /// Opens what exists; `None` when there is no store yet.
+    fn open(&self) -> Result<Option<Root>, StoreError> {
+        let base = match Dir::open(&self.base) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| not_a_directory(&self.base, error))?,
+        };
+        refuse_newer(&base)?;
+        match base.sub(FORMAT) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => {
+                let dir = opened.map_err(|error| not_a_directory(&self.dir(), error))?;
+                Ok(Some(Root { dir, made_in: Vec::new() }))
+            }
+        }
+    }
+
+    /// Opens the store, making what is missing on the way to it.
+    fn open_or_create(&self) -> Result<(Root, Modes), StoreError> {
+        if self.base == self.parent {
+            std::fs::create_dir_all(&self.base).map_err(io_error("create the directory", &self.base))?;
+        }
+        let parent = Dir::open(&self.parent).map_err(|error| not_a_directory(&self.parent, error))?;
+        let modes = parent.modes().map_err(io_error("look at", &self.parent))?;
+        let mut made_in = Vec::new();
+        let base = match self.base.strip_prefix(&self.parent).ok().and_then(Path::to_str) {
+            None | Some("") => parent,
+            Some(name) => {
+                let (base, made) =
+                    parent.ensure_sub(name, modes).map_err(|error| not_a_directory(&self.base, error))?;
+                made_in.extend(made.then_some(parent));
+                base
+            }
+        };
+        refuse_newer(&base)?;
+        let (dir, made) = base.ensure_sub(FORMAT, modes).map_err(|error| not_a_directory(&self.dir(), error))?;
+        made_in.extend(made.then_some(base));
+        Ok((Root { dir, made_in }, modes))
+    }
+}
+
+/// The open store, and the directories in which something was just made, to be synced later.
+#[derive(Debug)]
+struct Root {
+    dir: Dir,
+    made_in: Vec<Dir>,
+}
+
+fn refuse_newer(base: &Dir) -> Result<(), StoreError> {
+    match NEWER.iter().find(|name| base.exists(name)) {
+        Some(name) => Err(StoreError::Newer { path: base.path_of(name) }),
+        None => Ok(()),
+    }
+}
+
+fn not_a_directory(path: &Path, source: io::Error) -> StoreError {
+    let what = match std::fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => "a symbolic link",
+        Ok(meta) if !meta.is_dir() => "no directory",
+        _ => return StoreError::Io { op: "open the directory", path: path.to_owned(), source },
+    };
+    StoreError::Foreign { path: path.to_owned(), what, wanted: "the directory" }
+}
+
+impl Root {
+    /// Reads all that `read` names. With `quiescent`, nobody else can be changing what is enumerated.
+    fn view(&self, read: &ReadSet, quiescent: bool) -> Result<View, StoreError> {
+        let mut view = View::default();
+        for key in read.own.iter().chain(&read.around) {
+            if let Some(seen) = self.read(*key)? {
+                view.insert(*key, seen);
+            }
+        }
+        if read.all || !read.below.is_empty() {
+            self.enumerate(quiescent, |key, seen| {
+                let is_wanted = match &seen {
+                    Seen::Record(record) => read.below.iter().any(|area| record.resource.is_within(area)),
+                    // It could be a record of what is below.
+                    Seen::Unreadable(_) => true,
+                };
+                if read.all || is_wanted {
+                    view.insert(key, seen);
+                }
+            })?;
+        }
+        Ok(view)
+    }
+
+    /// Every record, shard by shard. A file system may leave a name out of a listing while it is being replaced (btrfs), so
+    /// each shard is listed twice unless nobody can be replacing anything.
+    fn enumerate(&self, quiescent: bool, mut found: impl FnMut(ResourceKey, Seen)) -> Result<(), StoreError> {
+        for shard in Shard::all() {
+            let dir = match self.dir.sub(&shard.dir_name()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(|error| not_a_directory(&self.dir.path_of(&shard.dir_name()), error))?,
+            };
+            let mut names = BTreeSet::new();
+            for _ in 0..if quiescent { 1 } else { 2 } {
+                names.extend(dir.names().map_err(io_error("list", dir.path()))?);
+            }
+            for name in names {
+                if let Some(key) = key_of(shard, &name)
+                    && let Some(seen) = read_record(&dir, &name, key)?
+                {
+                    found(key, seen);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, key: ResourceKey) -> Result<Option<Seen>, StoreError> {
+        let names = Names::of(key);
+        read_record(&self.dir, &format!("{}/{}", names.shard.dir_name(), names.record), key)
+    }
+}
+
+/// What stands at a name. Free is only what is not there; all that cannot be read is not free.
+fn read_record(dir: &Dir, name: &str, key: ResourceKey) -> Result<Option<Seen>, StoreError> {
+    let unreadable = |cause: String, changed_ms: Option<i64>| {
+        let place = dir.path_of(name);
+        let changed_at = changed_ms.or_else(|| dir.stat(name).ok()?.changed_ms).map(Timestamp::from_millis);
+        Ok(Some(Seen::Unreadable(Unreadable { place, cause, changed_at })))
+    };
+    let file = match dir.open_file(name, Open::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_our_own_shortage(&error) => return Err(io_error("open", &dir.path_of(name))(error)),
+        Err(error) => return unreadable(cannot("opened", &error), None),
+    };
+    let stat = dir::stat_file(&file).map_err(io_error("look at", &dir.path_of(name)))?;
+    if !stat.is_file {
+        return unreadable(format!("it is {}", stat.what), stat.changed_ms);
+    }
+    match read_up_to(&file, Record::MAX_BYTES) {
+        Err(error) => unreadable(cannot("read", &error), stat.changed_ms),
+        Ok(bytes) => match parse(&bytes, key) {
+            Ok(record) => Ok(Some(Seen::Record(Box::new(record)))),
+            Err(error) => unreadable(error.to_string(), stat.changed_ms),
+        },
+    }
+}
+
+fn parse(bytes: &[u8], key: ResourceKey) -> Result<Record, RecordError> {
+    let record = Record::from_bytes(bytes)?;
+    if record.resource.key() == key { Ok(record) } else { Err(RecordError::Misplaced(record.resource.to_string())) }
+}
+
+fn cannot(be: &str, error: &io::Error) -> String {
+    format!("it cannot be {be}: {}", super::io_cause(error))
+}
+
+/// Errors that say something about this process or the whole system, not about the record.
+fn is_our_own_shortage(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        [Errno::MFILE, Errno::NFILE, Errno::NOMEM]
+            .iter()
+            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::OutOfMemory
+    }
+}
+
+impl Store for FileStore {
+    fn view(&self, read: &ReadSet) -> Result<View, StoreError> {
+        match self.open()? {
+            Some(root) => root.view(read, false),
+            None => Ok(View::default()),
+        }
+    }
+
+    fn change(&self, read: &ReadSet, access: Access, decision: &mut dyn Decide) -> Result<Committed, StoreError> {
+        change::run(self, read, access, decision)
+    }
+}

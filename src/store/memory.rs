@@ -1,0 +1,108 @@
+//! A store in memory, for tests of what is above it: the partner of the model, and the shortest example of the contract.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use super::{
+    Access, Change, Committed, Decide, JournalLine, Plan, ReadSet, Seen, Store, StoreError, TokenRule, View, next_token,
+};
+use crate::resource::ResourceKey;
+
+/// How often a plan may turn out to be out of date before the store gives up.
+const ROUNDS: usize = 8;
+
+/// Records in memory. Not shared between threads: what is atomic here is so because nothing else can run.
+#[derive(Default)]
+pub struct MemoryStore {
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    records: BTreeMap<ResourceKey, Seen>,
+    counter: u64,
+    next_sweep: i64,
+    journal: Vec<JournalLine>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts something at a key behind the rules' back, such as a damaged record.
+    pub fn plant(&self, key: ResourceKey, seen: Seen) {
+        self.state.borrow_mut().records.insert(key, seen);
+    }
+
+    /// The history so far.
+    #[must_use]
+    pub fn journal(&self) -> Vec<JournalLine> {
+        self.state.borrow().journal.clone()
+    }
+}
+
+impl State {
+    fn view(&self, read: &ReadSet) -> View {
+        let mut view = View::default();
+        for (key, seen) in &self.records {
+            let is_below = || match seen {
+                Seen::Record(record) => read.below.iter().any(|area| record.resource.is_within(area)),
+                Seen::Unreadable(_) => !read.below.is_empty(),
+            };
+            if read.all || read.own.contains(key) || read.around.contains(key) || is_below() {
+                view.insert(*key, seen.clone());
+            }
+        }
+        view
+    }
+
+    fn apply(&mut self, plan: Plan) -> Committed {
+        let mut committed = Committed::default();
+        for change in plan.changes {
+            match change {
+                Change::Put { mut record, token } => {
+                    let key = record.resource.key();
+                    if token == TokenRule::Fresh {
+                        let token = next_token(self.counter, record.token, plan.at);
+                        self.counter = token.get();
+                        record.token = token;
+                        committed.tokens.insert(key, token);
+                    }
+                    self.records.insert(key, Seen::Record(record));
+                }
+                Change::End(record) => {
+                    self.records.insert(record.resource.key(), Seen::Record(record));
+                }
+                Change::Remove(key) => {
+                    self.records.remove(&key);
+                }
+            }
+        }
+        if let Some(sweep) = plan.sweep.filter(|_| plan.at.millis() >= self.next_sweep) {
+            let keep = |seen: &Seen| !matches!(seen, Seen::Record(record) if (sweep.doomed)(record));
+            self.records.retain(|_, seen| keep(seen));
+            self.next_sweep = plan.at.plus_millis(i64::try_from(sweep.every_ms).unwrap_or(i64::MAX)).millis();
+        }
+        self.journal.extend(plan.journal);
+        committed
+    }
+}
+
+impl Store for MemoryStore {
+    fn view(&self, read: &ReadSet) -> Result<View, StoreError> {
+        Ok(self.state.borrow().view(read))
+    }
+
+    fn change(&self, read: &ReadSet, _access: Access, decision: &mut dyn Decide) -> Result<Committed, StoreError> {
+        let mut state = self.state.borrow_mut();
+        for _ in 0..ROUNDS {
+            let plan = decision.decide(&state.view(read));
+            if plan.changes.is_empty() || decision.still_holds() {
+                return Ok(state.apply(plan));
+            }
+        }
+        Err(StoreError::TooSlow)
+    }
+}
