@@ -1,0 +1,302 @@
+//! Taking leases: all of a request or none of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Holder, Lease, Locks, Told, rules};
+use crate::{
+    clock::Now,
+    duration::Ttl,
+    owner::Owner,
+    record::{End, Reason, Record, Replaced, Token},
+    resource::{Resource, ResourceKey},
+    store::{Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
+};
+
+/// What is wanted: resources, each with the TTL it is to have.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// For whom.
+    pub owner: Owner,
+    /// What, and for how long each.
+    pub wants: Vec<(Resource, Ttl)>,
+    /// Why. A renewal without a reason keeps the old one.
+    pub reason: Option<Reason>,
+    /// The process on whose behalf the record is written, for people.
+    pub pid: u32,
+}
+
+/// A lease that was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The lease.
+    pub lease: Lease,
+    /// Whether it is new. `false`: it was the owner's already, keeps its token, and lasts at least as long as before.
+    pub fresh: bool,
+    /// Whose expired lease it replaced.
+    pub stale_owner: Option<Owner>,
+}
+
+/// Why a resource cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// What was wanted.
+    pub wanted: Resource,
+    /// Who holds it, or something that overlaps it.
+    pub holder: Holder,
+}
+
+/// The answer to a [`Request`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acquired {
+    /// Everything was granted, in the order of the request, each resource once.
+    Granted(Vec<Grant>),
+    /// Nothing was granted; everything that stands in the way.
+    Refused(Vec<Conflict>),
+}
+
+impl Locks<'_> {
+    /// Takes leases on all resources of the request, or on none.
+    ///
+    /// A resource that the owner already holds is prolonged: it keeps its token and is never shortened or narrowed. An expired lease
+    /// is replaced, whoever held it. What overlaps a live lease of somebody else is refused, kin included.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store could not tell or could not do; then nothing was granted, unless it is [`StoreError::NotUndone`].
+    pub fn acquire(&self, request: &Request) -> Result<Told<Acquired>, StoreError> {
+        let wants = merged(&request.wants);
+        let read = ReadSet::overlapping(wants.iter().map(|(resource, _)| resource));
+        let mut decision =
+            Decision { locks: self, request, wants: &wants, outcome: None, held_before: Vec::new(), soonest: None };
+        let changed = self.store.change(&read, Access::Create, &mut decision);
+        match (changed, decision.outcome) {
+            (Ok(committed), Some(Judged::Grant(mut grants))) => {
+                for grant in &mut grants {
+                    if let Some(token) = committed.tokens.get(&grant.lease.resource.key()) {
+                        grant.lease.token = *token;
+                    }
+                }
+                Ok(Told { value: Acquired::Granted(grants), warnings: committed.warnings })
+            }
+            (changed, Some(Judged::Refuse(conflicts))) => {
+                // The refusal stands, whether or not a record from the future could be brought back to the present.
+                let warnings = changed.err().map(|error| error.to_string()).into_iter().collect();
+                Ok(Told { value: Acquired::Refused(conflicts), warnings })
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), None) => Ok(Told { value: Acquired::Granted(Vec::new()), warnings: Vec::new() }),
+        }
+    }
+}
+
+/// Each key once, in the order of the request: a path given twice, or as a file and as an area, is one want, the wider and longer of the two.
+fn merged(wants: &[(Resource, Ttl)]) -> Vec<(Resource, Ttl)> {
+    let mut at: BTreeMap<ResourceKey, usize> = BTreeMap::new();
+    let mut merged: Vec<(Resource, Ttl)> = Vec::new();
+    for (resource, ttl) in wants {
+        let known = at.get(&resource.key()).and_then(|position| merged.get_mut(*position));
+        match known {
+            Some(known) => {
+                if resource.is_area() {
+                    known.0 = resource.clone();
+                }
+                known.1 = known.1.max(*ttl);
+            }
+            None => {
+                at.insert(resource.key(), merged.len());
+                merged.push((resource.clone(), *ttl));
+            }
+        }
+    }
+    merged
+}
+
+enum Judged {
+    Grant(Vec<Grant>),
+    Refuse(Vec<Conflict>),
+}
+
+struct Decision<'d, 's> {
+    locks: &'d Locks<'s>,
+    request: &'d Request,
+    wants: &'d [(Resource, Ttl)],
+    outcome: Option<Judged>,
+    /// The owner's own leases that the plan prolongs; they must not have ended when it is carried out.
+    held_before: Vec<Record>,
+    /// Of what the plan grants, the lease that ends first.
+    soonest: Option<Record>,
+}
+
+impl Decide for Decision<'_, '_> {
+    fn decide(&mut self, view: &View) -> Plan {
+        let now = self.locks.clock.now();
+        self.held_before.clear();
+        self.soonest = None;
+        let conflicts = self.conflicts(view, &now);
+        if !conflicts.is_empty() {
+            let plan = reanchored(&conflicts, view, &now);
+            self.outcome = Some(Judged::Refuse(conflicts));
+            return plan;
+        }
+        let mut plan = Plan { late: Late::Undo, sweep: Some(self.locks.sweep(&now)), ..Plan::nothing(now.wall) };
+        let mut grants = Vec::with_capacity(self.wants.len());
+        for (resource, ttl) in self.wants {
+            let before = rules::record_at(view, resource.key());
+            let own = before.filter(|record| rules::is_live_of(record, &self.request.owner, &now));
+            let (grant, change, line) = match own {
+                Some(record) => self.again(record, resource, *ttl, &now),
+                None => self.fresh(before, resource, *ttl, &now),
+            };
+            if let Change::Put { record, .. } = &change
+                && self.soonest.as_ref().is_none_or(|soonest| record.expires_at < soonest.expires_at)
+            {
+                self.soonest = Some(Record::clone(record));
+            }
+            grants.push(grant);
+            plan.changes.push(change);
+            plan.journal.extend(line);
+        }
+        self.outcome = Some(Judged::Grant(grants));
+        plan
+    }
+
+    /// No lease is born expired, and none that has ended is prolonged.
+    fn still_holds(&mut self) -> bool {
+        let now = self.locks.clock.now();
+        self.held_before.iter().chain(&self.soonest).all(|record| rules::is_live(record, &now))
+    }
+}
+
+impl Decision<'_, '_> {
+    /// Everything that stands in the way. Each pair of want and holder once.
+    fn conflicts(&self, view: &View, now: &Now) -> Vec<Conflict> {
+        let mut found = Vec::new();
+        let foreign: Vec<(ResourceKey, Option<&Record>, Holder)> = view
+            .iter()
+            .filter_map(|(key, seen)| Some((key, seen, rules::holder(seen, now, self.locks.longest_ttl)?)))
+            .filter(|(_, _, holder)| holder.owner() != Some(&self.request.owner))
+            .map(|(key, seen, holder)| match seen {
+                Seen::Record(record) => (key, Some(record.as_ref()), holder),
+                Seen::Unreadable(_) => (key, None, holder),
+            })
+            .collect();
+        if foreign.is_empty() {
+            return found;
+        }
+        for (wanted, _) in self.wants {
+            let (own, above) = (wanted.key(), wanted.ancestor_keys().into_iter().collect::<BTreeSet<_>>());
+            for (key, record, holder) in &foreign {
+                let stands_in_the_way = match record {
+                    Some(record) => record.resource.overlaps(wanted),
+                    // It may be an area above, or anything below.
+                    None => *key == own || above.contains(key) || wanted.is_area(),
+                };
+                if stands_in_the_way {
+                    found.push(Conflict { wanted: wanted.clone(), holder: holder.clone() });
+                }
+            }
+        }
+        found
+    }
+
+    /// The owner's own lease, prolonged; widened when the area at its path is wanted, never narrowed.
+    fn again(
+        &mut self,
+        before: &Record,
+        resource: &Resource,
+        ttl: Ttl,
+        now: &Now,
+    ) -> (Grant, Change, Option<JournalLine>) {
+        self.held_before.push(before.clone());
+        let mut record = before.clone();
+        if resource.is_area() {
+            record.resource = resource.clone();
+        }
+        rules::prolong(&mut record, now, ttl);
+        if let Some(reason) = &self.request.reason {
+            record.reason = Some(reason.clone());
+        }
+        self.sign(&mut record);
+        let grant = Grant { lease: rules::shown(&record, now), fresh: false, stale_owner: None };
+        (grant, Change::Put { record: Box::new(record), token: TokenRule::Keep }, None)
+    }
+
+    fn fresh(
+        &self,
+        before: Option<&Record>,
+        resource: &Resource,
+        ttl: Ttl,
+        now: &Now,
+    ) -> (Grant, Change, Option<JournalLine>) {
+        let replaced = before.and_then(|before| lost_by(before, &self.request.owner));
+        let stale_owner = before.filter(|before| before.ended.is_none()).map(|before| before.owner.clone());
+        let mut record = Record {
+            resource: resource.clone(),
+            owner: self.request.owner.clone(),
+            reason: self.request.reason.clone(),
+            token: before.map_or(Token::FIRST, |before| before.token),
+            acquired_at: now.wall,
+            renewed_at: now.wall,
+            expires_at: now.wall,
+            ttl,
+            boot: None,
+            replaced,
+            ended: None,
+            host: String::new(),
+            pid: 0,
+        };
+        rules::prolong(&mut record, now, ttl);
+        self.sign(&mut record);
+        let line = JournalLine {
+            at: now.wall,
+            event: if stale_owner.is_some() { Event::TakenOver } else { Event::Granted },
+            resource: resource.clone(),
+            owner: record.owner.clone(),
+            token: None,
+            other: stale_owner.clone(),
+            reason: record.reason.clone(),
+        };
+        let grant = Grant { lease: rules::shown(&record, now), fresh: true, stale_owner };
+        (grant, Change::Put { record: Box::new(record), token: TokenRule::Fresh }, Some(line))
+    }
+
+    fn sign(&self, record: &mut Record) {
+        record.host.clone_from(&self.locks.host);
+        record.pid = self.request.pid;
+    }
+}
+
+/// Who lost the resource to the new owner and has not had it back: the owner of an expired or broken lease, or, when the lease before was
+/// given back, the one whom *it* had replaced.
+fn lost_by(before: &Record, new_owner: &Owner) -> Option<Replaced> {
+    let itself = |ended_at| Replaced { owner: before.owner.clone(), token: before.token, ended_at };
+    let lost = match &before.ended {
+        None => Some(itself(before.expires_at)),
+        Some(ended) => match &ended.how {
+            End::Broken { .. } => Some(itself(ended.at)),
+            End::Released => before.replaced.clone(),
+        },
+    };
+    // One's own expired lease is not lost to oneself; what it had replaced still is.
+    match lost {
+        Some(lost) if lost.owner == *new_owner => before.replaced.clone().filter(|older| older.owner != *new_owner),
+        lost => lost,
+    }
+}
+
+/// The first refused request brings a record from the future back to now plus its TTL, so that it ends some day.
+fn reanchored(conflicts: &[Conflict], view: &View, now: &Now) -> Plan {
+    let mut plan = Plan::nothing(now.wall);
+    let mut done = BTreeSet::new();
+    for conflict in conflicts {
+        let Holder::Lease(lease) = &conflict.holder else { continue };
+        let Some(record) = rules::record_at(view, lease.resource.key()) else { continue };
+        if let rules::Standing::Live { from_future: true, .. } = rules::standing(record, now)
+            && done.insert(record.resource.key())
+        {
+            let mut record = record.clone();
+            rules::reanchor(&mut record, now);
+            plan.changes.push(Change::Put { record: Box::new(record), token: TokenRule::Keep });
+        }
+    }
+    plan
+}

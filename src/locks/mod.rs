@@ -1,0 +1,148 @@
+//! The lock service: leases on resources, as the people and agents who use them see them.
+//!
+//! [`rules`] says what a record means at a given time; [`acquire`](Locks::acquire), [`renew`](Locks::renew) and
+//! [`release`](Locks::release) are decisions that a [`Store`] runs atomically; [`check`](Locks::check) and [`list`](Locks::list) only
+//! look. Contention is a value ([`Acquired::Refused`], [`Renewal::NotOwner`], …); an `Err` means that the store could not tell or could not do.
+
+mod acquire;
+mod inspect;
+mod release;
+mod renew;
+pub mod rules;
+
+use std::fmt;
+
+pub use acquire::{Acquired, Conflict, Grant, Request};
+pub use inspect::{Listing, Report};
+pub use release::{GiveBack, Release};
+pub use renew::{Loss, Prolong, Renewal};
+
+use crate::{
+    clock::{Clock, Timestamp},
+    duration::Ttl,
+    owner::Owner,
+    record::{Ended, Reason, Replaced, Token},
+    resource::Resource,
+    store::{Store, StoreError, Sweep, Unreadable},
+};
+
+/// How long a shard is left alone after it was swept, in milliseconds: an hour.
+pub const SWEEP_EVERY_MS: u64 = 3_600_000;
+
+/// The lock service on a store.
+pub struct Locks<'a> {
+    /// Where the records are.
+    pub store: &'a dyn Store,
+    /// What time it is. Read by each decision itself, after the store has let it in.
+    pub clock: &'a dyn Clock,
+    /// The machine's name, written into records for people.
+    pub host: String,
+    /// The longest TTL that the policy allows anybody: for so long, at least, what cannot be read counts as held.
+    pub longest_ttl: Ttl,
+    /// How long expired and ended records stay for the sweep, in milliseconds.
+    pub keep_expired_ms: u64,
+}
+
+/// Whether a lease holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It does.
+    Live,
+    /// Its time was up.
+    Expired,
+    /// It was released or broken before its time was up.
+    Ended,
+}
+
+/// A lease as it stands at a given time, with times to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// What is locked.
+    pub resource: Resource,
+    /// By whom.
+    pub owner: Owner,
+    /// The fencing token of this grant.
+    pub token: Token,
+    /// Whether it holds.
+    pub state: State,
+    /// When it was granted.
+    pub acquired_at: Timestamp,
+    /// When it was renewed last.
+    pub renewed_at: Timestamp,
+    /// When it ends. For a live lease of this boot: now plus what remains, so a step of the wall clock does not make it wrong.
+    pub expires_at: Timestamp,
+    /// Milliseconds until it ends; negative when it has ended.
+    pub remaining_ms: i64,
+    /// How long it lasts from a renewal.
+    pub ttl: Ttl,
+    /// Why it is held.
+    pub reason: Option<Reason>,
+    /// Whom it replaced.
+    pub replaced: Option<Replaced>,
+    /// How it ended, when it did before its time.
+    pub ended: Option<Ended>,
+    /// The machine that wrote it.
+    pub host: String,
+    /// The process that wrote it.
+    pub pid: u32,
+}
+
+/// Who holds something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// The owner of a live lease.
+    Lease(Box<Lease>),
+    /// Nobody knows: a record that cannot be read.
+    Unknown {
+        /// What is there.
+        record: Unreadable,
+        /// Until when it counts as held; `None` when its file time is not known: until somebody moves it away.
+        until: Option<Timestamp>,
+    },
+}
+
+impl Holder {
+    /// The owner, when it is known.
+    #[must_use]
+    pub fn owner(&self) -> Option<&Owner> {
+        match self {
+            Self::Lease(lease) => Some(&lease.owner),
+            Self::Unknown { .. } => None,
+        }
+    }
+}
+
+/// A result, and what is to be said beside it.
+#[derive(Debug)]
+pub struct Told<T> {
+    /// The result.
+    pub value: T,
+    /// Warnings, each one line, already safe to show.
+    pub warnings: Vec<String>,
+}
+
+impl fmt::Debug for Locks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locks")
+            .field("host", &self.host)
+            .field("longest_ttl", &self.longest_ttl)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Locks<'_> {
+    fn sweep(&self, now: &crate::clock::Now) -> Sweep {
+        let (now, keep_ms) = (now.clone(), self.keep_expired_ms);
+        Sweep { every_ms: SWEEP_EVERY_MS, doomed: Box::new(move |record| rules::is_forgotten(record, &now, keep_ms)) }
+    }
+}
+
+/// Why one resource of several could not be handled; the others were.
+#[derive(Debug, thiserror::Error)]
+#[error("{resource}: {source}")]
+pub struct Failed {
+    /// Which.
+    pub resource: Resource,
+    /// Why.
+    pub source: StoreError,
+}

@@ -1,0 +1,129 @@
+//! Giving leases back.
+
+use super::{
+    Holder, Lease, Locks, Told,
+    renew::{Loss, NotOwn, own_lease},
+    rules,
+};
+use crate::{
+    clock::Now,
+    owner::Owner,
+    record::{End, Ended, Record, Token},
+    resource::Resource,
+    store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, View},
+};
+
+/// One lease to be given back.
+#[derive(Debug, Clone)]
+pub struct GiveBack {
+    /// Of what.
+    pub resource: Resource,
+    /// Only if it is still this very grant.
+    pub token: Option<Token>,
+}
+
+/// What became of one lease that was to be given back.
+#[derive(Debug)]
+pub enum Release {
+    /// It was given back. A lease that had expired is given back too, as long as nobody has taken it.
+    Released(Box<Lease>),
+    /// There was nothing of the caller's; what there is to tell about it.
+    Nothing(Loss),
+    /// The caller asked for a certain grant, and that one is gone. Nothing was changed.
+    Lost(Loss),
+    /// Somebody else holds it. Nothing was changed.
+    NotOwner(Holder),
+    /// Its record cannot be read. Nothing was changed.
+    Unknown(Holder),
+    /// The record could not be removed.
+    Failed(StoreError),
+}
+
+impl Locks<'_> {
+    /// Gives back each lease for itself; the answers are in the order of the request. Needs no space on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store could not tell or could not do at all.
+    pub fn release(&self, owner: &Owner, items: &[GiveBack]) -> Result<Told<Vec<Release>>, StoreError> {
+        let read = ReadSet::covering(items.iter().map(|item| &item.resource));
+        let mut decision = Decision { locks: self, owner, items, outcome: Vec::new() };
+        let committed = self.store.change(&read, Access::Existing, &mut decision)?;
+        let mut value = decision.outcome;
+        for (key, error) in committed.failed {
+            let is_it =
+                |release: &&mut Release| matches!(release, Release::Released(lease) if lease.resource.key() == key);
+            if let Some(release) = value.iter_mut().find(is_it) {
+                *release = Release::Failed(error);
+            }
+        }
+        Ok(Told { value, warnings: committed.warnings })
+    }
+}
+
+struct Decision<'d, 's> {
+    locks: &'d Locks<'s>,
+    owner: &'d Owner,
+    items: &'d [GiveBack],
+    outcome: Vec<Release>,
+}
+
+impl Decide for Decision<'_, '_> {
+    fn decide(&mut self, view: &View) -> Plan {
+        let now = self.locks.clock.now();
+        let mut plan = Plan::nothing(now.wall);
+        self.outcome.clear();
+        for item in self.items {
+            let own = own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl);
+            let release = match own {
+                Ok(record) => give_back(record, &now, &mut plan),
+                Err(NotOwn::Lost(loss)) => self.of_lost(loss, item, view, &now, &mut plan),
+                Err(NotOwn::Foreign(holder @ Holder::Unknown { .. })) => Release::Unknown(holder),
+                Err(NotOwn::Foreign(holder)) => Release::NotOwner(holder),
+            };
+            self.outcome.push(release);
+        }
+        plan
+    }
+}
+
+impl Decision<'_, '_> {
+    fn of_lost(&self, loss: Loss, item: &GiveBack, view: &View, now: &Now, plan: &mut Plan) -> Release {
+        match &loss {
+            Loss::Expired(lease) if item.token.is_none_or(|token| token == lease.token) => {
+                match rules::record_at(view, item.resource.key()) {
+                    Some(record) => give_back(record, now, plan),
+                    None => Release::Nothing(loss),
+                }
+            }
+            Loss::TakenOver(lease) if lease.state == super::State::Live => Release::Lost(loss),
+            Loss::OtherToken(_) => Release::Lost(loss),
+            _ if item.token.is_some() => Release::Lost(loss),
+            _ => Release::Nothing(loss),
+        }
+    }
+}
+
+/// A lease that had replaced somebody's leaves a record behind that tells that one; any other is removed.
+fn give_back(record: &Record, now: &Now, plan: &mut Plan) -> Release {
+    let key = record.resource.key();
+    if !plan.changes.iter().any(|change| change.key() == key) {
+        plan.changes.push(match record.replaced {
+            Some(_) => {
+                let mut ended = record.clone();
+                ended.ended = Some(Ended { at: now.wall, how: End::Released });
+                Change::End(Box::new(ended))
+            }
+            None => Change::Remove(key),
+        });
+        plan.journal.push(JournalLine {
+            at: now.wall,
+            event: Event::Released,
+            resource: record.resource.clone(),
+            owner: record.owner.clone(),
+            token: Some(record.token),
+            other: None,
+            reason: None,
+        });
+    }
+    Release::Released(Box::new(rules::shown(record, now)))
+}

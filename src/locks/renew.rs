@@ -1,0 +1,211 @@
+//! Putting the expiry of leases off: by their owner only, and only while they hold.
+
+use super::{Holder, Lease, Locks, Told, rules};
+use crate::{
+    clock::{Now, Timestamp},
+    duration::Ttl,
+    owner::Owner,
+    record::{End, Reason, Record, Token},
+    resource::Resource,
+    store::{Access, Change, Decide, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
+};
+
+/// One lease to be renewed.
+#[derive(Debug, Clone)]
+pub struct Prolong {
+    /// Of what.
+    pub resource: Resource,
+    /// For how long from now; `None`: as long as it was taken for, within `cap`.
+    pub ttl: Option<Ttl>,
+    /// The longest TTL that the policy allows here now.
+    pub cap: Ttl,
+    /// Only if it is still this very grant.
+    pub token: Option<Token>,
+}
+
+/// Why a lease is the caller's no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loss {
+    /// There is no lease. When an area that contains the path is the caller's, it is named.
+    Absent {
+        /// The caller's lease that covers the path.
+        covered_by: Option<Box<Lease>>,
+    },
+    /// It has expired and nobody has taken it since.
+    Expired(Box<Lease>),
+    /// The caller holds it again, by a later grant than the token says.
+    OtherToken(Box<Lease>),
+    /// Somebody took it over. That lease may have ended too meanwhile.
+    TakenOver(Box<Lease>),
+    /// Somebody ended it.
+    Broken {
+        /// The lease as it was.
+        lease: Box<Lease>,
+        /// Who, when known.
+        by: Option<Owner>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What became of one renewal.
+#[derive(Debug)]
+pub enum Renewal {
+    /// It holds for longer now.
+    Renewed {
+        /// The lease.
+        lease: Box<Lease>,
+        /// The TTL it was taken for is more than the policy allows now; it got what is allowed.
+        capped: bool,
+    },
+    /// It is lost. Nothing was changed.
+    Lost(Loss),
+    /// Somebody else holds it, and did not take it from the caller. Nothing was changed.
+    NotOwner(Holder),
+    /// Its record cannot be read. Nothing was changed.
+    Unknown(Holder),
+}
+
+impl Locks<'_> {
+    /// Renews each lease for itself; the answers are in the order of the request.
+    ///
+    /// Never creates a lease and never revives one that has ended. A later end than the one asked for stays.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store could not tell or could not do; then none was renewed.
+    pub fn renew(&self, owner: &Owner, items: &[Prolong], pid: u32) -> Result<Told<Vec<Renewal>>, StoreError> {
+        let read = ReadSet::covering(items.iter().map(|item| &item.resource));
+        let mut decision = Decision { locks: self, owner, items, pid, outcome: Vec::new(), before: Vec::new() };
+        let committed = self.store.change(&read, Access::Existing, &mut decision)?;
+        Ok(Told { value: decision.outcome, warnings: committed.warnings })
+    }
+}
+
+struct Decision<'d, 's> {
+    locks: &'d Locks<'s>,
+    owner: &'d Owner,
+    items: &'d [Prolong],
+    pid: u32,
+    outcome: Vec<Renewal>,
+    before: Vec<Record>,
+}
+
+impl Decide for Decision<'_, '_> {
+    fn decide(&mut self, view: &View) -> Plan {
+        let now = self.locks.clock.now();
+        let mut plan = Plan { late: Late::Stand, ..Plan::nothing(now.wall) };
+        self.outcome.clear();
+        self.before.clear();
+        for item in self.items {
+            let renewal = match own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl) {
+                Ok(record) => self.prolonged(record, item, &now, &mut plan),
+                Err(NotOwn::Lost(loss)) => Renewal::Lost(loss),
+                Err(NotOwn::Foreign(holder @ Holder::Unknown { .. })) => Renewal::Unknown(holder),
+                Err(NotOwn::Foreign(holder)) => Renewal::NotOwner(holder),
+            };
+            self.outcome.push(renewal);
+        }
+        plan
+    }
+
+    fn still_holds(&mut self) -> bool {
+        let now = self.locks.clock.now();
+        self.before.iter().all(|record| rules::is_live(record, &now))
+    }
+}
+
+impl Decision<'_, '_> {
+    fn prolonged(&mut self, before: &Record, item: &Prolong, now: &Now, plan: &mut Plan) -> Renewal {
+        let mut record = before.clone();
+        let ttl = item.ttl.unwrap_or_else(|| record.ttl.min(item.cap));
+        let capped = item.ttl.is_none() && record.ttl > item.cap;
+        rules::prolong(&mut record, now, ttl);
+        record.host.clone_from(&self.locks.host);
+        record.pid = self.pid;
+        let lease = Box::new(rules::shown(&record, now));
+        let key = record.resource.key();
+        // A resource that is named twice is renewed once.
+        if !plan.changes.iter().any(|change| change.key() == key) {
+            plan.changes.push(Change::Put { record: Box::new(record), token: TokenRule::Keep });
+            self.before.push(before.clone());
+        }
+        Renewal::Renewed { lease, capped }
+    }
+}
+
+pub(super) enum NotOwn {
+    Lost(Loss),
+    Foreign(Holder),
+}
+
+/// The owner's live lease on exactly this resource's path or name, or what is there instead.
+pub(super) fn own_lease<'v>(
+    view: &'v View,
+    resource: &Resource,
+    owner: &Owner,
+    token: Option<Token>,
+    now: &Now,
+    longest_ttl: Ttl,
+) -> Result<&'v Record, NotOwn> {
+    let shown = |record: &Record| Box::new(rules::shown(record, now));
+    let record = match view.get(resource.key()) {
+        None => return Err(not_there(view, resource, owner, now, longest_ttl)),
+        Some(seen @ Seen::Unreadable(unreadable)) => {
+            let until = rules::held_until(unreadable, longest_ttl);
+            let unknown = Holder::Unknown { record: unreadable.clone(), until };
+            return Err(NotOwn::Foreign(rules::holder(seen, now, longest_ttl).unwrap_or(unknown)));
+        }
+        Some(Seen::Record(record)) => record,
+    };
+    if record.owner != *owner {
+        let was_replaced = record
+            .replaced
+            .as_ref()
+            .is_some_and(|replaced| replaced.owner == *owner && token.is_none_or(|token| token <= replaced.token));
+        return Err(match rules::standing(record, now) {
+            _ if was_replaced => NotOwn::Lost(Loss::TakenOver(shown(record))),
+            rules::Standing::Live { .. } if token.is_some() => NotOwn::Lost(Loss::TakenOver(shown(record))),
+            rules::Standing::Live { .. } => NotOwn::Foreign(Holder::Lease(shown(record))),
+            _ => not_there(view, resource, owner, now, longest_ttl),
+        });
+    }
+    match (rules::standing(record, now), &record.ended) {
+        (rules::Standing::Live { .. }, _) if token.is_none_or(|token| token == record.token) => Ok(record),
+        (rules::Standing::Live { .. }, _) => Err(NotOwn::Lost(Loss::OtherToken(shown(record)))),
+        (_, Some(ended)) => match &ended.how {
+            End::Released => Err(not_there(view, resource, owner, now, longest_ttl)),
+            End::Broken { by, reason } => Err(NotOwn::Lost(Loss::Broken {
+                lease: shown(record),
+                by: by.clone(),
+                at: ended.at,
+                reason: reason.clone(),
+            })),
+        },
+        _ => Err(NotOwn::Lost(Loss::Expired(shown(record)))),
+    }
+}
+
+/// Nothing at the resource's own key that counts. An area above it may be somebody else's, or the caller's own.
+fn not_there(view: &View, resource: &Resource, owner: &Owner, now: &Now, longest_ttl: Ttl) -> NotOwn {
+    let mut covered_by = None;
+    for key in resource.ancestor_keys() {
+        match view.get(key) {
+            Some(Seen::Record(record)) if record.resource.covers(resource) && rules::is_live(record, now) => {
+                let lease = Box::new(rules::shown(record, now));
+                if lease.owner != *owner {
+                    return NotOwn::Foreign(Holder::Lease(lease));
+                }
+                covered_by = Some(lease);
+            }
+            Some(seen @ Seen::Unreadable(_)) => {
+                if let Some(holder) = rules::holder(seen, now, longest_ttl) {
+                    return NotOwn::Foreign(holder);
+                }
+            }
+            _ => {}
+        }
+    }
+    NotOwn::Lost(Loss::Absent { covered_by })
+}
