@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod duration;
+pub mod git;
 pub mod locks;
 pub mod owner;
 pub mod policy;

@@ -1,0 +1,175 @@
+//! Where a path belongs: which repository, which work tree, which path in it.
+//!
+//! The one module that uses gix; none of its types leave it. No git process is started. What `GIT_*` variables mean is
+//! gix' business; whether they count is decided in [`locate`].
+
+pub mod locate;
+mod path;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use bstr::BString;
+use gix::{
+    discover::upwards,
+    sec::{Permission, trust::DefaultForLevel as _},
+};
+
+/// What of a repository matters for locks. All paths are real ones.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Repository {
+    /// The git directory that all work trees share; the store lies in it.
+    pub common_dir: PathBuf,
+    /// The git directory of this work tree.
+    pub git_dir: PathBuf,
+    /// The top of the work tree; `None` in a bare repository.
+    pub work_tree: Option<PathBuf>,
+    /// The id of a linked work tree (`.git/worktrees/ID`); empty for the main one.
+    pub work_tree_id: BString,
+    /// `core.ignorecase`.
+    pub ignore_case: bool,
+    /// `core.precomposeunicode`.
+    pub precompose_unicode: bool,
+}
+
+/// Why a repository cannot be used. None of these means that there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// It belongs to somebody else, and git refuses to use it.
+    #[error("git does not trust the repository at {}: {reason}", crate::text::escape_path(path))]
+    NotTrusted {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What git's rules say.
+        reason: String,
+    },
+    /// It is damaged, or of a kind that this program does not know.
+    #[error("the repository at {} cannot be opened: {reason}", crate::text::escape_path(path))]
+    Unusable {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A path of it cannot be resolved.
+    #[error("cannot resolve {}: {source}", crate::text::escape_path(path))]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The repository that `dir` lies in, found from the directory alone; `Ok(None)` when there is none.
+///
+/// # Errors
+/// [`RepositoryError`] when there is one that cannot be used.
+pub fn discover(dir: &Path, ignore_environment: bool) -> Result<Option<Repository>, RepositoryError> {
+    let mut options = open_options();
+    if ignore_environment {
+        options = options.modify_permissions(|permissions| permissions.env.git_prefix = Permission::Deny);
+    }
+    let trust = gix::sec::trust::Mapping { full: options.clone(), reduced: options };
+    usable(dir, gix::ThreadSafeRepository::discover_opts(dir, upward_options(), trust), None)
+}
+
+/// The repository that `GIT_DIR`, `GIT_WORK_TREE` and their like describe, seen from `dir`. `common_dir` is the value of `GIT_COMMON_DIR`.
+///
+/// # Errors
+/// [`RepositoryError`] when the variables describe none that can be used.
+pub fn from_environment(dir: &Path, common_dir: Option<&Path>) -> Result<Option<Repository>, RepositoryError> {
+    let trust = gix::sec::trust::Mapping { full: open_options(), reduced: open_options() };
+    let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upward_options(), trust);
+    usable(dir, opened, common_dir.map(|common| dir.join(common)).as_deref())
+}
+
+trait ModifyPermissions {
+    fn modify_permissions(self, change: impl FnOnce(&mut gix::open::Permissions)) -> Self;
+}
+
+impl ModifyPermissions for gix::open::Options {
+    fn modify_permissions(self, change: impl FnOnce(&mut gix::open::Permissions)) -> Self {
+        let mut permissions = gix::open::Permissions::default_for_level(gix::sec::Trust::Full);
+        change(&mut permissions);
+        self.permissions(permissions)
+    }
+}
+
+/// As git does: a repository of somebody else is refused unless `safe.directory` names it.
+fn open_options() -> gix::open::Options {
+    gix::open::Options::default_for_level(gix::sec::Trust::Full).bail_if_untrusted(true)
+}
+
+fn upward_options() -> upwards::Options<'static> {
+    upwards::Options { match_ceiling_dir_or_error: false, ..upwards::Options::default() }.apply_environment()
+}
+
+fn usable(
+    dir: &Path,
+    opened: gix::Result<gix::ThreadSafeRepository>,
+    common_dir: Option<&Path>,
+) -> Result<Option<Repository>, RepositoryError> {
+    let repository = match opened {
+        Ok(repository) => repository.to_thread_local(),
+        Err(error) if is_none_there(&error) => return Ok(None),
+        Err(error) => return Err(why_not(dir, &error)),
+    };
+    let real = |path: &Path| {
+        std::fs::canonicalize(path).map_err(|source| RepositoryError::Io { path: path.to_owned(), source })
+    };
+    let unusable = |reason: String| RepositoryError::Unusable { path: dir.to_owned(), reason };
+    let file_system = repository.filesystem_options().map_err(|error| unusable(first_line(&error)))?;
+    let git_dir = real(repository.git_dir())?;
+    let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
+    let work_tree = repository.workdir().map(real).transpose()?;
+    let id = git_dir.strip_prefix(common_dir.join("worktrees")).ok().and_then(crate::resource::path_bytes);
+    Ok(Some(Repository {
+        work_tree_id: id.unwrap_or_default(),
+        common_dir,
+        git_dir,
+        work_tree,
+        ignore_case: file_system.ignore_case,
+        precompose_unicode: file_system.precompose_unicode,
+    }))
+}
+
+fn is_none_there(error: &gix::Error) -> bool {
+    matches!(
+        error.downcast_any_ref::<upwards::Error>(),
+        Some(
+            upwards::Error::NoGitRepository { .. }
+                | upwards::Error::NoGitRepositoryWithinCeiling { .. }
+                | upwards::Error::NoGitRepositoryWithinFs { .. }
+        )
+    )
+}
+
+fn why_not(dir: &Path, error: &gix::Error) -> RepositoryError {
+    let (path, reason) = (dir.to_owned(), first_line(error));
+    let is_untrusted =
+        matches!(error.downcast_any_ref::<upwards::Error>(), Some(upwards::Error::NoTrustedGitRepository { .. }))
+            || error.to_string().contains("safe.directory")
+            || error.probable_cause().to_string().contains("safe.directory");
+    if is_untrusted { RepositoryError::NotTrusted { path, reason } } else { RepositoryError::Unusable { path, reason } }
+}
+
+/// What is at the bottom of an error, on one line, safe to show.
+fn first_line(error: &gix::Error) -> String {
+    let cause = error.probable_cause().to_string();
+    crate::text::escape(cause.lines().next().unwrap_or_default().as_bytes())
+}
+
+/// Undoes git's C-style quoting (`"caf\303\251"`), as in the lines of `--pathspec-from-file`. What does not begin with a quote is itself.
+///
+/// Returns `None` when the quoting is broken.
+#[must_use]
+pub fn unquote(line: &bstr::BStr) -> Option<BString> {
+    if !line.starts_with(b"\"") {
+        return Some(line.to_owned());
+    }
+    let (path, consumed) = gix::quote::ansi_c::undo(line).ok()?;
+    (consumed == line.len()).then(|| path.into_owned())
+}
