@@ -1,3 +1,9 @@
-//! The `git-agentlock` command.
+//! The `git-agentlock` command. Everything of substance is in the library; this is the outer ring that reads the environment and prints.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

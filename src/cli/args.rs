@@ -1,0 +1,114 @@
+//! What can be said on the command line. Each command's own arguments are in its file.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand};
+
+use super::commands::{acquire, check, list, policy, release, renew, whoami};
+
+const EXIT_CODES: &str = "\
+Exit codes, the same for every command:
+  0  done; free or mine
+  1  no: somebody else holds it, or you are not the owner
+  2  usage or invalid value, no owner given
+  3  lease lost: absent, expired, or of another token
+  4  could not tell or could not do: no repository, bad policy, disk, damaged record";
+
+/// Leases on files, so that many agents can work in one repository without overwriting each other
+///
+/// A lease belongs to an owner, not to a process: take it with one command, work, give it back with another. It ends by release or when its
+/// time is up, so renew it while you work (every half of its TTL) and nobody waits for an agent that has crashed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-agentlock",
+    bin_name = "git agentlock",
+    version,
+    after_help = EXIT_CODES,
+    arg_required_else_help = false,
+    max_term_width = 100,
+    disable_help_subcommand = false
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options that mean the same everywhere.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print one JSON document on stdout, whatever the outcome
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub(crate) json: bool,
+    /// Print nothing but errors; the exit code tells
+    #[arg(long, short, global = true, help_heading = "Common options")]
+    pub(crate) quiet: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Common options")]
+    pub(crate) color: Color,
+    /// Run as if started in DIR
+    #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Common options")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Acquire(acquire::AcquireArgs),
+    #[command(visible_alias = "heartbeat")]
+    Renew(renew::RenewArgs),
+    Release(release::ReleaseArgs),
+    Check(check::CheckArgs),
+    List(list::ListArgs),
+    Whoami(whoami::WhoamiArgs),
+    Policy(policy::PolicyArgs),
+}
+
+impl Command {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Acquire(_) => "acquire",
+            Self::Renew(_) => "renew",
+            Self::Release(_) => "release",
+            Self::Check(_) => "check",
+            Self::List(_) => "list",
+            Self::Whoami(_) => "whoami",
+            Self::Policy(_) => "policy",
+        }
+    }
+}
+
+/// Who is asking.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OwnerArg {
+    /// Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool
+    #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) owner: Option<OsString>,
+}
+
+/// What the command is about.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Targets {
+    /// Files; directories (existing, or with a trailing `/`) stand for all that is below them. Never globs
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
+    /// Take every PATH as a directory and all below it
+    #[arg(long)]
+    pub(crate) area: bool,
+    /// A named thing, such as plan:42 or git:index (repeatable)
+    #[arg(long = "resource", value_name = "TYPE:ID", allow_hyphen_values = true)]
+    pub(crate) resources: Vec<OsString>,
+    /// Read paths from FILE, one a line, quoted as git does it (`-`: stdin)
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub(crate) pathspec_from_file: Option<PathBuf>,
+    /// The paths of --pathspec-from-file end with NUL and are not quoted
+    #[arg(long, requires = "pathspec_from_file")]
+    pub(crate) pathspec_file_nul: bool,
+}

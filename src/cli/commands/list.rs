@@ -1,0 +1,108 @@
+//! `list`: the leases of this project.
+
+use clap::Args;
+use git_agentlock::{
+    clock::Clock as _,
+    locks::{Lease, State, rules},
+    owner::Owner,
+    resource::{Project, Resource, Target},
+};
+
+use crate::cli::{
+    context::Context,
+    exit::Kind,
+    failure::Failure,
+    output::Output,
+    render::{human, json, json::UnreadableDoc},
+};
+
+/// Show the leases of this project
+///
+/// In the table, `*` marks your own, `!` those that end soon, `x` the expired ones that nobody has taken since.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only those of this owner
+    #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
+    owner: Option<std::ffi::OsString>,
+    /// Only those that have expired
+    #[arg(long)]
+    expired: bool,
+    /// The leases of every project in a shared store
+    #[arg(long)]
+    store: bool,
+    /// For scripts: state, owner, token, expiry and path, each followed by a tab (the path by NUL), nothing escaped
+    #[arg(short = 'z')]
+    nul: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure> {
+    let only = match args.owner.as_deref() {
+        Some(name) => Context::owner(Some(name))?.map(|known| known.owner),
+        None => None,
+    };
+    let own = Context::owner(None).ok().flatten().map(|known| known.owner);
+    let repository = context.here("the current directory")?;
+    let policy = context.policy(repository.as_ref())?;
+    context.warn_of_own_store(repository.as_deref());
+    let store = context.open_store(repository.as_deref(), &policy.policy);
+    let project = repository.as_deref().map_or(Project::Outside, |here| context.project(here, &policy.policy));
+
+    let listing = context.locks(&store, &policy.policy).list()?;
+    let is_wanted = |lease: &Lease| {
+        (args.store || lease.resource.scope.project == project)
+            && only.as_ref().is_none_or(|owner| lease.owner == *owner)
+            && (!args.expired || lease.state == State::Expired)
+    };
+    let leases: Vec<Lease> = listing.leases.into_iter().filter(is_wanted).collect();
+
+    let mut output = Output::new("list");
+    output.document.locked = leases.iter().any(|lease| lease.state == State::Live);
+    output.document.leases = leases.iter().map(Into::into).collect();
+    if args.nul {
+        output.raw = Some(for_scripts(&leases));
+    } else {
+        output.text = for_people(&leases, own.as_ref(), context);
+    }
+    let mut unreadable = Vec::new();
+    for record in &listing.unreadable {
+        let until = rules::held_until(record, policy.policy.longest_ttl());
+        unreadable.push(UnreadableDoc::new(record, until));
+        let place = git_agentlock::text::escape_path(&record.place);
+        output.failures.push(
+            Failure::new(Kind::Damaged, format!("record {place} cannot be used: {}", record.cause))
+                .hint("it counts as held for a while; see which program wrote it, and move it out of the store"),
+        );
+    }
+    output.document.unreadable = Some(unreadable);
+    Ok(output)
+}
+
+fn for_people(leases: &[Lease], own: Option<&Owner>, context: &Context) -> String {
+    if leases.is_empty() {
+        return "no leases\n".to_owned();
+    }
+    human::table(leases, context.clock.now().wall, |lease| own == Some(&lease.owner))
+}
+
+/// Fields separated by tabs, which an owner cannot contain; the path last, since it can contain anything but NUL.
+fn for_scripts(leases: &[Lease]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for lease in leases {
+        let (state, owner) = (json::state_text(lease.state), lease.owner.as_str());
+        bytes.extend_from_slice(format!("{state}\t{owner}\t{}\t{}\t", lease.token, lease.expires_at).as_bytes());
+        bytes.extend_from_slice(&exact(&lease.resource));
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// The path itself, not made safe for a terminal; an area with a `/` at its end.
+fn exact(resource: &Resource) -> Vec<u8> {
+    let root: &[u8] = if resource.scope.project == Project::Outside && cfg!(not(windows)) { b"/" } else { b"" };
+    match &resource.target {
+        Target::File(path) => [root, path.as_bytes()].concat(),
+        Target::Area(path) if path.is_top() => [root, b"."].concat(),
+        Target::Area(path) => [root, path.as_bytes(), b"/"].concat(),
+        Target::Named(name) => format!("{}:{}", name.kind(), name.id()).into_bytes(),
+    }
+}

@@ -1,0 +1,9 @@
+//! One file per command: its arguments and one `run`. Commands do not call each other.
+
+pub(crate) mod acquire;
+pub(crate) mod check;
+pub(crate) mod list;
+pub(crate) mod policy;
+pub(crate) mod release;
+pub(crate) mod renew;
+pub(crate) mod whoami;

@@ -1,0 +1,96 @@
+//! `release`: give leases back.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use git_agentlock::{
+    locks::{GiveBack, Loss, Release},
+    record::Token,
+    resource::Resource,
+};
+
+use super::renew::{lost, parse_token};
+use crate::cli::{
+    args::{OwnerArg, Targets},
+    context::Context,
+    exit::Kind,
+    failure::Failure,
+    output::Output,
+    render::{
+        human,
+        json::{ConflictDoc, ResultDoc},
+    },
+    targets,
+};
+
+/// Give your leases back
+///
+/// Each resource by itself. To release what is not there is a success; to release what somebody else holds is not.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    #[command(flatten)]
+    targets: Targets,
+    #[command(flatten)]
+    owner: OwnerArg,
+    /// Only if it is still the lease with this token
+    #[arg(long, value_name = "N", value_parser = parse_token)]
+    token: Option<Token>,
+}
+
+pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failure> {
+    let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    let named = targets::resolve(context, &args.targets)?;
+    let store = context.one_store(&named.located)?;
+    let give_back = |resource: &Resource| GiveBack { resource: resource.clone(), token: args.token };
+    let items: Vec<GiveBack> = named.located.iter().map(|located| give_back(&located.resource)).collect();
+    let mut output = Output::new("release");
+    let Some(first) = named.located.first() else { return Ok(output) };
+    let told = context.locks(&store, &first.policy.policy).release(&owner, &items)?;
+    output.warnings.extend(told.warnings);
+    for (item, release) in items.iter().zip(told.value) {
+        let result = one(&mut output, &item.resource, release);
+        output.document.results.get_or_insert_default().push(result);
+    }
+    Ok(output)
+}
+
+fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc {
+    let what = format!("cannot release {resource}");
+    let fail = |output: &mut Output, failure: Failure| {
+        let told = (failure.kind.as_str(), failure.message.clone());
+        output.failures.push(failure);
+        told
+    };
+    let (outcome, message) = match release {
+        Release::Released(lease) => {
+            output.has_changed = true;
+            output.document.leases.push(lease.as_ref().into());
+            let late = if lease.remaining_ms > 0 { "" } else { " (it had expired)" };
+            let message = format!("released {resource}{late}");
+            let _ = writeln!(output.text, "{message}");
+            ("released", message)
+        }
+        Release::Nothing(loss) => {
+            let message = format!("nothing to release on {resource}: {}", human::lost(&loss));
+            match loss {
+                Loss::Absent { .. } => output.notes.push(message.clone()),
+                _ => output.warnings.push(message.clone()),
+            }
+            ("nothing", message)
+        }
+        Release::Lost(loss) => fail(output, lost(&what, &loss)),
+        Release::NotOwner(holder) | Release::Unknown(holder) => {
+            output.document.locked = true;
+            output.document.conflicts.push(ConflictDoc::new(resource, &holder));
+            let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
+            fail(output, Failure::new(kind, format!("{what}: {}", human::held_by(&holder))))
+        }
+        Release::Failed(error) => {
+            output.document.locked = true;
+            let mut failure = Failure::from(error);
+            failure.message = format!("{what}: {}", failure.message);
+            fail(output, failure)
+        }
+    };
+    ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }
+}

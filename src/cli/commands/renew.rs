@@ -1,0 +1,122 @@
+//! `renew`, also called `heartbeat`: put the expiry off.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use git_agentlock::{
+    locks::{Loss, Prolong, Renewal},
+    record::Token,
+    resource::Resource,
+};
+
+use super::acquire::{allowed, parse_ttl};
+use crate::cli::{
+    args::{OwnerArg, Targets},
+    context::{Context, Located},
+    exit::Kind,
+    failure::Failure,
+    output::Output,
+    render::{
+        human,
+        json::{ConflictDoc, ResultDoc},
+    },
+    targets,
+};
+
+/// Put the expiry of your leases off
+///
+/// Each resource by itself. A lease that has ended is not revived: that is an error, since somebody else may have had it meanwhile.
+#[derive(Debug, Args)]
+pub(crate) struct RenewArgs {
+    #[command(flatten)]
+    targets: Targets,
+    #[command(flatten)]
+    owner: OwnerArg,
+    /// How long from now [default: as long as the lease was taken for]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    ttl: Option<String>,
+    /// Only if it is still the lease with this token
+    #[arg(long, value_name = "N", value_parser = parse_token)]
+    token: Option<Token>,
+}
+
+/// A token as `acquire` prints it.
+pub(super) fn parse_token(text: &str) -> Result<Token, String> {
+    let number = text.parse().map_err(|_| "a token is a whole number".to_owned())?;
+    Token::new(number).ok_or_else(|| format!("a token is between 1 and {}", Token::MAX))
+}
+
+pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure> {
+    let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    let named = targets::resolve(context, &args.targets)?;
+    let store = context.one_store(&named.located)?;
+    let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
+    let mut items = Vec::with_capacity(named.located.len());
+    for Located { resource, policy, .. } in &named.located {
+        let limits = policy.policy.ttl(&resource.target);
+        let ttl = asked.map(|ms| allowed(ms, &limits, resource)).transpose()?;
+        items.push(Prolong { resource: resource.clone(), ttl, cap: limits.max.value, token: args.token });
+    }
+    let mut output = Output::new("renew");
+    let Some(first) = named.located.first() else { return Ok(output) };
+    let told = context.locks(&store, &first.policy.policy).renew(&owner, &items, std::process::id())?;
+    output.warnings.extend(told.warnings);
+    output.document.locked = true;
+    for (item, renewal) in items.iter().zip(&told.value) {
+        let result = one(&mut output, &item.resource, renewal);
+        output.document.results.get_or_insert_default().push(result);
+    }
+    Ok(output)
+}
+
+fn one(output: &mut Output, resource: &Resource, renewal: &Renewal) -> ResultDoc {
+    let (outcome, message) = match renewal {
+        Renewal::Renewed { lease, capped } => {
+            output.has_changed = true;
+            output.document.leases.push(lease.as_ref().into());
+            if *capped {
+                output.warnings.push(format!(
+                    "{resource}: the policy now allows {} at most",
+                    human::length(lease.ttl.millis_i64())
+                ));
+            }
+            let until = human::moment(lease.expires_at);
+            let message = format!(
+                "renewed {resource} until {until} ({}); token {}",
+                human::length(lease.remaining_ms),
+                lease.token
+            );
+            let _ = writeln!(output.text, "{message}");
+            ("renewed", message)
+        }
+        Renewal::Lost(loss) => {
+            let failure = lost(&format!("cannot renew {resource}"), loss);
+            let (kind, message) = (failure.kind, failure.message.clone());
+            output.failures.push(failure);
+            (kind.as_str(), message)
+        }
+        Renewal::NotOwner(holder) | Renewal::Unknown(holder) => {
+            output.document.conflicts.push(ConflictDoc::new(resource, holder));
+            let message = format!("cannot renew {resource}: {}", human::held_by(holder));
+            let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
+            output.failures.push(Failure::new(kind, message.clone()));
+            (kind.as_str(), message)
+        }
+    };
+    output.document.locked &= outcome == "renewed";
+    ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }
+}
+
+/// That a lease is lost, as an error of exit code 3.
+pub(super) fn lost(what: &str, loss: &Loss) -> Failure {
+    let kind = match loss {
+        Loss::Absent { .. } | Loss::Broken { .. } => Kind::Absent,
+        Loss::Expired(_) | Loss::OtherToken(_) | Loss::TakenOver(_) => Kind::Expired,
+    };
+    let hint = match loss {
+        Loss::Absent { covered_by: Some(area) } => format!("name {} instead", area.resource),
+        Loss::OtherToken(lease) => format!("use token {}, if you are the one who acquired it again", lease.token),
+        _ => "what you protected may have changed: acquire it again, and look at it before you go on".to_owned(),
+    };
+    Failure::new(kind, format!("{what}: {}", human::lost(loss))).hint(hint)
+}

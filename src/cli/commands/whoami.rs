@@ -1,0 +1,26 @@
+//! `whoami`: which owner am I, and why?
+
+use clap::Args;
+
+use crate::cli::{
+    args::OwnerArg,
+    context::{Context, no_owner},
+    failure::Failure,
+    output::Output,
+    render::json::OwnerDoc,
+};
+
+/// Print the owner that the other commands would use, and where it comes from
+#[derive(Debug, Args)]
+pub(crate) struct WhoamiArgs {
+    #[command(flatten)]
+    owner: OwnerArg,
+}
+
+pub(crate) fn run(args: &WhoamiArgs) -> Result<Output, Failure> {
+    let known = Context::owner(args.owner.owner.as_deref())?.ok_or_else(no_owner)?;
+    let mut output = Output::new("whoami");
+    output.text = format!("{} (from {})\n", known.owner, known.source);
+    output.document.owner = Some(OwnerDoc { id: known.owner.as_str().to_owned(), source: known.source });
+    Ok(output)
+}

@@ -1,0 +1,377 @@
+//! The world around a command: environment, current directory, repositories, policies, stores. The one place that reads the environment.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use git_agentlock::{
+    clock::SystemClock,
+    git::{
+        Repository,
+        locate::{Environment, Locator, Place},
+    },
+    locks::Locks,
+    owner::Owner,
+    policy::{LayerKind, LayerSource, Loaded, Policy, WorkTreeScope, load},
+    resource::{NamedId, Project, Resource, Scope, Target, path_bytes},
+    store::file::FileStore,
+};
+
+use super::{exit::Kind, failure::Failure};
+
+/// Agent tools that export the id of their session, and the name that goes before it.
+const AGENT_TOOLS: [(&str, &str); 5] = [
+    ("CLAUDE_CODE_SESSION_ID", "claude-code"),
+    ("CODEX_THREAD_ID", "codex"),
+    ("GEMINI_SESSION_ID", "gemini"),
+    ("COPILOT_AGENT_SESSION_ID", "copilot"),
+    ("OPENCODE_SESSION_ID", "opencode"),
+];
+
+/// A variable that is set and not empty.
+#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a bad policy file stops the command or only costs a warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnBadPolicy {
+    Refuse,
+    Warn,
+}
+
+/// An owner, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownOwner {
+    pub(crate) owner: Owner,
+    pub(crate) source: &'static str,
+}
+
+pub(crate) struct Context {
+    pub(crate) cwd: PathBuf,
+    pub(crate) clock: SystemClock,
+    locator: Locator,
+    lock_dir: Option<PathBuf>,
+    on_bad_policy: OnBadPolicy,
+    policies: RefCell<HashMap<Option<Rc<Repository>>, Rc<Loaded>>>,
+    warnings: RefCell<Vec<String>>,
+}
+
+/// A resource with the store and policy that are responsible for it.
+#[derive(Clone)]
+pub(crate) struct Located {
+    pub(crate) resource: Resource,
+    pub(crate) store_dir: PathBuf,
+    pub(crate) policy: Rc<Loaded>,
+    repository: Option<Rc<Repository>>,
+}
+
+impl Context {
+    pub(crate) fn new(directory: Option<&Path>, on_bad_policy: OnBadPolicy) -> Result<Self, Failure> {
+        let cwd = working_directory(directory)?;
+        let lock_dir = variable("AGENT_REGISTRY_LOCK_DIR").map(PathBuf::from);
+        if let Some(dir) = lock_dir.as_ref().filter(|dir| !dir.is_absolute()) {
+            let shown = git_agentlock::text::escape_path(dir);
+            return Err(Failure::invalid(format!(
+                "AGENT_REGISTRY_LOCK_DIR is '{shown}', which is not an absolute path"
+            ))
+            .hint("agents in different directories would each have a store of their own; give the full path"));
+        }
+        let describes = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| variable(name).is_some());
+        let environment = describes.then(|| Environment { common_dir: variable("GIT_COMMON_DIR").map(PathBuf::from) });
+        Ok(Self {
+            locator: Locator::new(cwd.clone(), environment),
+            cwd,
+            clock: SystemClock::new(),
+            lock_dir,
+            on_bad_policy,
+            policies: RefCell::default(),
+            warnings: RefCell::default(),
+        })
+    }
+
+    /// The owner by option, by variable, by the session of an agent tool; `Ok(None)` when there is none.
+    pub(crate) fn owner(option: Option<&OsStr>) -> Result<Option<KnownOwner>, Failure> {
+        if let Some(name) = option {
+            return known_owner(name.to_owned(), "", "--owner").map(Some);
+        }
+        if let Some(name) = variable("AGENTLOCK_OWNER") {
+            return known_owner(name, "", "AGENTLOCK_OWNER").map(Some);
+        }
+        let session = AGENT_TOOLS.iter().find_map(|(name, tool)| Some((variable(name)?, *tool, *name)));
+        session.map(|(id, tool, name)| known_owner(id, tool, name)).transpose()
+    }
+
+    /// The owner, for commands that cannot do without.
+    pub(crate) fn required_owner(option: Option<&OsStr>) -> Result<Owner, Failure> {
+        match Self::owner(option)? {
+            Some(known) => Ok(known.owner),
+            None => Err(no_owner()),
+        }
+    }
+
+    /// Says something beside the result, once.
+    pub(crate) fn warn(&self, warning: impl Into<String>) {
+        let warning = warning.into();
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
+    }
+
+    /// The resources that one path stands for: its own, and when it is a symbolic link also what it points to.
+    pub(crate) fn locate(&self, path: &[u8], area: bool) -> Result<Vec<(Located, bool)>, Failure> {
+        let places = self.locator.locate(path.into(), area)?;
+        self.warn_of_prefix(path);
+        places
+            .into_iter()
+            .map(|Place { repository, target, guessed_file }| {
+                if repository.is_none() && self.lock_dir.is_none() {
+                    return Err(Failure::no_repository(&format!("'{}'", git_agentlock::text::escape(path))));
+                }
+                Ok((self.located(repository, target)?, guessed_file))
+            })
+            .collect()
+    }
+
+    /// A named thing of the project of the current directory.
+    pub(crate) fn named(&self, name: NamedId) -> Result<Located, Failure> {
+        let repository = self.here("the current directory")?;
+        self.located(repository, Target::Named(name))
+    }
+
+    /// The project of the current directory; `None` outside of any repository, when there is a shared store.
+    pub(crate) fn here(&self, what: &str) -> Result<Option<Rc<Repository>>, Failure> {
+        match self.locator.repository_here()? {
+            None if self.lock_dir.is_none() => Err(Failure::no_repository(what)),
+            repository => Ok(repository),
+        }
+    }
+
+    fn located(&self, repository: Option<Rc<Repository>>, target: Target) -> Result<Located, Failure> {
+        let policy = self.policy(repository.as_ref())?;
+        let scope = self.scope(repository.as_deref(), &policy.policy, &target);
+        let store_dir = self.store_dir(repository.as_deref(), &policy.policy);
+        Ok(Located { resource: Resource { scope, target }, store_dir, policy, repository })
+    }
+
+    fn scope(&self, repository: Option<&Repository>, policy: &Policy, target: &Target) -> Scope {
+        let Some(repository) = repository else {
+            return Scope { project: Project::Outside, ..Scope::implicit() };
+        };
+        let is_named = matches!(target, Target::Named(_));
+        let work_tree = match policy.scope() {
+            WorkTreeScope::WorkTree if !is_named => repository.work_tree_id.clone(),
+            _ => Default::default(),
+        };
+        let project = self.project(repository, policy);
+        Scope { project, work_tree, ignore_case: repository.ignore_case && !is_named }
+    }
+
+    /// How the store knows this project.
+    pub(crate) fn project(&self, repository: &Repository, policy: &Policy) -> Project {
+        if self.lock_dir.is_none() && policy.store_dir().is_none() {
+            return Project::Implicit;
+        }
+        match policy.project() {
+            Some(label) => Project::Label(label.to_owned()),
+            None => Project::GitDir(path_bytes(&repository.common_dir).unwrap_or_default()),
+        }
+    }
+
+    fn store_dir(&self, repository: Option<&Repository>, policy: &Policy) -> PathBuf {
+        self.open_store(repository, policy).dir()
+    }
+
+    pub(crate) fn open_store(&self, repository: Option<&Repository>, policy: &Policy) -> FileStore {
+        let store = match (self.lock_dir.as_deref().or(policy.store_dir()), repository) {
+            (Some(dir), _) => FileStore::at(dir),
+            (None, Some(repository)) => FileStore::in_git_dir(&repository.common_dir),
+            // `here` and `locate` have refused this already.
+            (None, None) => FileStore::at(&self.cwd),
+        };
+        store.with_fsync(policy.fsync())
+    }
+
+    /// The effective policy of a project. Layers that cannot be used are an error or a warning, as the command wants it.
+    pub(crate) fn policy(&self, repository: Option<&Rc<Repository>>) -> Result<Rc<Loaded>, Failure> {
+        let key = repository.cloned();
+        let known = self.policies.borrow().get(&key).cloned();
+        let loaded = known.unwrap_or_else(|| Rc::new(load(layers(repository.map(|repository| &**repository)))));
+        if !loaded.problems.is_empty() {
+            match self.on_bad_policy {
+                OnBadPolicy::Refuse => return Err(Failure::policy(&loaded.problems)),
+                OnBadPolicy::Warn => {
+                    self.warn(format!("{}; that file is not used", Failure::policy(&loaded.problems).message));
+                }
+            }
+        }
+        self.policies.borrow_mut().insert(key, Rc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// The lock service on a store.
+    pub(crate) fn locks<'a>(&'a self, store: &'a FileStore, policy: &Policy) -> Locks<'a> {
+        Locks {
+            store,
+            clock: &self.clock,
+            host: host_name(),
+            longest_ttl: policy.longest_ttl(),
+            keep_expired_ms: policy.keep_expired_ms(),
+        }
+    }
+
+    /// All resources of one request must live in one store: two stores cannot grant together.
+    pub(crate) fn one_store(&self, all: &[Located]) -> Result<FileStore, Failure> {
+        let Some(first) = all.first() else {
+            return Err(Failure::invalid("nothing was named").hint("name a PATH, or --resource TYPE:ID"));
+        };
+        if let Some(other) = all.iter().find(|other| other.store_dir != first.store_dir) {
+            let text = |located: &Located| {
+                format!("{} ({})", located.resource, git_agentlock::text::escape_path(&located.store_dir))
+            };
+            return Err(Failure::invalid(format!(
+                "the resources of one request must live in one store: {} and {} do not",
+                text(first),
+                text(other)
+            ))
+            .hint("make one request for each, or let both repositories share a store with AGENT_REGISTRY_LOCK_DIR"));
+        }
+        for located in all {
+            self.warn_of_own_store(located.repository.as_deref());
+        }
+        Ok(self.open_store(first.repository.as_deref(), &first.policy.policy))
+    }
+
+    /// A shared store beside a repository's own one with live leases: those who do not have the variable set are not seen here.
+    pub(crate) fn warn_of_own_store(&self, repository: Option<&Repository>) {
+        let (Some(_), Some(repository)) = (&self.lock_dir, repository) else { return };
+        let own = FileStore::in_git_dir(&repository.common_dir);
+        if !own.dir().is_dir() {
+            return;
+        }
+        let policy = load(Vec::new()).policy;
+        let live = self.locks(&own, &policy).list().map(|listing| {
+            listing.leases.iter().filter(|lease| lease.state == git_agentlock::locks::State::Live).count()
+        });
+        if let Ok(count @ 1..) = live {
+            self.warn(format!(
+                "AGENT_REGISTRY_LOCK_DIR is set, but {count} live lease(s) are in the repository's own store {}: their owners do not \
+                 see yours, nor you theirs",
+                git_agentlock::text::escape_path(&own.dir())
+            ));
+        }
+    }
+
+    /// A shell alias (`!git agentlock`) starts at the top of the work tree: what was meant may be another file.
+    fn warn_of_prefix(&self, path: &[u8]) {
+        let Some(prefix) = variable("GIT_PREFIX") else { return };
+        let Ok(path) = bstr::ByteSlice::to_path(path) else { return };
+        if path.is_relative() && !self.cwd.join(path).exists() {
+            let meant = Path::new(&prefix).join(path);
+            if self.cwd.join(&meant).exists() {
+                self.warn(format!(
+                    "git started this at the top of the work tree, where there is no '{}'; if you mean '{}', say so",
+                    git_agentlock::text::escape_path(path),
+                    git_agentlock::text::escape_path(&meant)
+                ));
+            }
+        }
+    }
+}
+
+fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::new(Kind::Store, format!("the current directory cannot be told: {error}"))
+            .hint("change to one that exists")
+    })?;
+    let Some(directory) = directory else { return Ok(cwd) };
+    let wanted = cwd.join(directory);
+    match std::fs::canonicalize(&wanted) {
+        Ok(real) if real.is_dir() => Ok(real),
+        found => {
+            let cause = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
+            let shown = git_agentlock::text::escape_path(directory);
+            Err(Failure::invalid(format!("cannot change to '{shown}' (-C): {cause}"))
+                .hint("give a directory that exists"))
+        }
+    }
+}
+
+fn known_owner(name: OsString, tool: &str, source: &'static str) -> Result<KnownOwner, Failure> {
+    let bad = |why: String| {
+        Failure::invalid(format!("the owner from {source} cannot be used: {why}"))
+            .hint("an owner is 1 to 255 bytes of UTF-8 without control characters, such as claude-7f3a")
+    };
+    let name = name.into_string().map_err(|_| bad("it is not UTF-8".to_owned()))?;
+    let name = if tool.is_empty() { name } else { format!("{tool}:{name}") };
+    let owner = Owner::new(name).map_err(|error| bad(error.to_string()))?;
+    Ok(KnownOwner { owner, source })
+}
+
+pub(crate) fn no_owner() -> Failure {
+    Failure::invalid("no owner was given")
+        .hint("give --owner ID, or set AGENTLOCK_OWNER for the whole session of the agent")
+        .hint("every session needs a name of its own, and keeps it: process ids do not do")
+}
+
+/// The policy files that exist, from the weakest to the strongest.
+fn layers(repository: Option<&Repository>) -> Vec<LayerSource> {
+    let config_home = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let config_home = config_home.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")));
+    let work_tree = repository.and_then(|repository| repository.work_tree.as_deref());
+    let optional = [
+        (LayerKind::User, config_home.map(|dir| dir.join("git-agentlock/policy.toml"))),
+        (LayerKind::Committed, work_tree.map(|top| top.join(".agentlock.toml"))),
+        (LayerKind::Local, repository.map(|repository| repository.common_dir.join("agentlock.toml"))),
+    ];
+    let mut layers: Vec<LayerSource> = optional
+        .into_iter()
+        .filter_map(|(kind, path)| Some((kind, path?)))
+        .filter_map(|(kind, path)| match read_file(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
+            text => Some(LayerSource { kind, path, text }),
+        })
+        .collect();
+    if let Some(path) = variable("AGENTLOCK_POLICY").map(PathBuf::from) {
+        layers.push(LayerSource { kind: LayerKind::Explicit, text: read_file(&path), path });
+    }
+    layers
+}
+
+/// Only a regular file is read: a FIFO would wait for ever.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    use io::Read as _;
+    let meta = std::fs::metadata(path)?;
+    if meta.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !meta.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let limit = git_agentlock::policy::MAX_BYTES.saturating_add(1) as u64;
+    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    variable("COMPUTERNAME").map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,122 @@
+//! One error type at the edge: what happened, which kind that is, and what to do about it.
+
+use std::io;
+
+use git_agentlock::{
+    git::{RepositoryError, locate::LocateError},
+    policy::PolicyError,
+    store::StoreError,
+};
+
+use super::exit::Kind;
+
+/// Something that is told to the user. The message names the thing and the cause, a hint the remedy; both are safe to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Outside of any repository, without a shared store.
+    pub(crate) fn no_repository(what: &str) -> Self {
+        Self::new(Kind::NoRepository, format!("{what} is not in a git repository"))
+            .hint("run this in a repository, or name a path in one")
+            .hint("to lock things outside of any repository, set AGENT_REGISTRY_LOCK_DIR to an absolute directory for every agent")
+    }
+
+    pub(crate) fn policy(problems: &[PolicyError]) -> Self {
+        const SHOWN: usize = 5;
+        let mut lines: Vec<String> = problems.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = problems.len().saturating_sub(SHOWN);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        Self::new(Kind::Policy, format!("the policy cannot be used: {}", lines.join("; ")))
+            .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Busy { .. } => Kind::Busy,
+            StoreError::Newer { .. } => Kind::NewerStore,
+            _ => Kind::Store,
+        };
+        let hint = match &error {
+            StoreError::Io { source, .. } => io_hint(source),
+            StoreError::Busy { .. } => "try again; if a process is stopped there, continue it (kill -CONT) or end it",
+            StoreError::Newer { .. } => "use the version of git-agentlock that the others here use",
+            StoreError::Replaced { .. } => "no lease was changed; try again",
+            StoreError::Foreign { .. } => "move it away, or keep the store elsewhere with AGENT_REGISTRY_LOCK_DIR",
+            StoreError::NotUndone { .. } => "release them, or let them expire; `git agentlock list` shows them",
+            StoreError::TooSlow => "use a longer TTL",
+        };
+        Self::new(kind, error.to_string()).hint(hint)
+    }
+}
+
+fn io_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "make it accessible, or keep the locks elsewhere: set store.dir in agentlock.toml in the git directory, or \
+             AGENT_REGISTRY_LOCK_DIR for every agent and for the commit hook"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room on the disk; nothing was changed, and releasing works meanwhile"
+        }
+        _ => "no lease was changed; see what is wrong with the file or the disk, and try again",
+    }
+}
+
+impl From<LocateError> for Failure {
+    fn from(error: LocateError) -> Self {
+        let message = error.to_string();
+        match error {
+            LocateError::Empty => Self::invalid(message).hint("name a file, or `.` for the whole work tree"),
+            LocateError::Invalid { .. } | LocateError::Unusable { .. } => {
+                Self::invalid(message).hint("name an existing file, or one that could exist")
+            }
+            LocateError::NotADirectory { .. } => {
+                Self::invalid(message).hint("leave the `/` or `--area` off to lock the file")
+            }
+            LocateError::InGitDir { .. } => {
+                Self::invalid(message).hint("to take turns at git's index, lock `--resource git:index`")
+            }
+            LocateError::Bare { .. } => Self::new(Kind::NoRepository, message)
+                .hint("run this in a work tree, or lock a named thing with --resource"),
+            LocateError::Repository(error) => error.into(),
+            LocateError::Io { .. } => Self::new(Kind::Store, message).hint("make the path accessible"),
+        }
+    }
+}
+
+impl From<RepositoryError> for Failure {
+    fn from(error: RepositoryError) -> Self {
+        let message = error.to_string();
+        let hint = match error {
+            RepositoryError::NotTrusted { path, .. } => format!(
+                "if you trust it: git config --global --add safe.directory {}",
+                git_agentlock::text::escape_path(&path)
+            ),
+            RepositoryError::Unusable { .. } => "see what `git status` says there".to_owned(),
+            RepositoryError::Io { .. } => "make the path accessible".to_owned(),
+        };
+        Self::new(Kind::Repository, message).hint(hint)
+    }
+}

@@ -1,0 +1,95 @@
+//! The outer ring: parses the command line, reads the environment, renders. Nothing else uses it.
+
+mod args;
+mod commands;
+mod context;
+mod exit;
+mod failure;
+mod output;
+mod render;
+mod targets;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+
+use self::{
+    args::{Cli, Color, Command, Global},
+    context::{Context, OnBadPolicy},
+    exit::Exit,
+    failure::Failure,
+    output::Output,
+};
+
+pub(crate) fn main() -> ExitCode {
+    survive_file_size_limits();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match Cli::try_parse_from(&arguments) {
+        Ok(cli) => run(cli).into(),
+        Err(error) => usage(&error, &arguments).into(),
+    }
+}
+
+fn run(cli: Cli) -> Exit {
+    let Some(command) = cli.command else {
+        let help = Cli::command().render_help();
+        return output::print_text(&help.ansi().to_string(), cli.global.color);
+    };
+    let name = command.name();
+    let output = dispatch(command, &cli.global).unwrap_or_else(|failure| Output::failed(name, failure));
+    output.print(&cli.global)
+}
+
+fn dispatch(command: Command, global: &Global) -> Result<Output, Failure> {
+    let on_bad_policy = match &command {
+        Command::Acquire(_) | Command::Renew(_) => OnBadPolicy::Refuse,
+        _ => OnBadPolicy::Warn,
+    };
+    let context = Context::new(global.directory.as_deref(), on_bad_policy)?;
+    let output = match command {
+        Command::Acquire(args) => commands::acquire::run(&context, args),
+        Command::Renew(args) => commands::renew::run(&context, &args),
+        Command::Release(args) => commands::release::run(&context, &args),
+        Command::Check(args) => commands::check::run(&context, &args),
+        Command::List(args) => commands::list::run(&context, &args),
+        Command::Whoami(args) => commands::whoami::run(&args),
+        Command::Policy(args) => commands::policy::run(&context, args),
+    };
+    let mut output = output?;
+    output.warnings.splice(0..0, context.take_warnings());
+    Ok(output)
+}
+
+/// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
+fn usage(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    let rendered = error.render();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return output::print_text(&rendered.ansi().to_string(), Color::Auto);
+    }
+    let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    if !wants_json {
+        return output::print_usage_error(&rendered.ansi().to_string());
+    }
+    let text = rendered.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or("usage").trim_start_matches("error: ").to_owned();
+    let known = Cli::command();
+    let is_command = |argument: &&OsString| known.find_subcommand(argument).is_some();
+    let command = arguments.iter().skip(1).find(is_command).and_then(|argument| known.find_subcommand(argument));
+    let name = command.map_or("", clap::Command::get_name).to_owned();
+    let mut failure = Failure::invalid(git_agentlock::text::escape(message.as_bytes()));
+    failure.hints.extend(
+        lines.filter(|line| !line.starts_with("Usage")).map(|line| git_agentlock::text::escape(line.as_bytes())),
+    );
+    Output::failed(&name, failure).print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
+}
+
+/// Without this, a write beyond `ulimit -f` kills the process in the midst of a change; with it, the write fails and is taken back.
+#[cfg(unix)]
+fn survive_file_size_limits() {
+    let flag = std::sync::Arc::default();
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
+}
+
+#[cfg(not(unix))]
+fn survive_file_size_limits() {}

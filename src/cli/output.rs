@@ -1,0 +1,163 @@
+//! What a command has to say, collected whole before anything is printed.
+//!
+//! Stdout is data, stderr is conversation. A change that was made stays made when its success cannot be printed: then the exit code still says
+//! so, and a note on stderr. Who only looked and cannot tell what was seen has failed.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{
+    args::{Color, Global},
+    exit::{Exit, Kind},
+    failure::Failure,
+    render::json,
+};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// The result of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// For JSON, and for people on stdout.
+    pub(crate) document: json::Document,
+    /// For people, on stdout; may contain styles.
+    pub(crate) text: String,
+    /// On stdout instead of `text`, byte for byte.
+    pub(crate) raw: Option<Vec<u8>>,
+    /// For people, on stderr.
+    pub(crate) notes: Vec<String>,
+    /// On stderr, and in JSON.
+    pub(crate) warnings: Vec<String>,
+    /// What went wrong. Each is told; the gravest is `error` in JSON.
+    pub(crate) failures: Vec<Failure>,
+    /// What JSON calls an error though people have it on stdout: an answer that is not the good one.
+    pub(crate) verdicts: Vec<Failure>,
+    /// The exit code, when it is another than that of the failures.
+    pub(crate) exit: Option<Exit>,
+    /// Whether the command has changed anything.
+    pub(crate) has_changed: bool,
+}
+
+impl Output {
+    pub(crate) fn new(command: &str) -> Self {
+        Self { document: json::Document::new(command), ..Self::default() }
+    }
+
+    pub(crate) fn failed(command: &str, failure: Failure) -> Self {
+        let mut output = Self::new(command);
+        output.failures.push(failure);
+        output
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        let of_failures = self.failures.iter().fold(Exit::Done, |exit, failure| exit.graver(failure.kind.exit()));
+        self.exit.unwrap_or(of_failures)
+    }
+
+    /// Prints everything; the exit code to end with.
+    pub(crate) fn print(mut self, global: &Global) -> Exit {
+        let exit = self.exit();
+        self.print_conversation(global);
+        let printed = if global.json {
+            let mut told = self.failures.iter().chain(&self.verdicts);
+            let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next());
+            self.document.finish(exit == Exit::Done, &self.warnings, gravest);
+            write_stdout(&self.document.to_line(), global.color)
+        } else if global.quiet {
+            Ok(())
+        } else if let Some(raw) = &self.raw {
+            write_raw(raw)
+        } else {
+            write_stdout(&self.text, global.color)
+        };
+        match printed {
+            Ok(()) => exit,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
+            Err(error) if self.has_changed => {
+                say(global.color, WARNING, "warning", &format!("done, but the result could not be printed: {error}"));
+                exit
+            }
+            Err(error) => {
+                say(global.color, ERROR, "error", &format!("the result could not be printed: {error}"));
+                exit.graver(Kind::Output.exit())
+            }
+        }
+    }
+
+    /// With `--json` errors are in the document; otherwise they are told even with `--quiet`.
+    fn print_conversation(&self, global: &Global) {
+        if global.json {
+            return;
+        }
+        for warning in &self.warnings {
+            say(global.color, WARNING, "warning", warning);
+        }
+        if !global.quiet {
+            for note in &self.notes {
+                say(global.color, Style::new(), "", note);
+            }
+        }
+        for failure in &self.failures {
+            say(global.color, ERROR, "error", &failure.message);
+            for hint in &failure.hints {
+                say(global.color, HINT, "hint", hint);
+            }
+        }
+    }
+}
+
+/// One line on stderr, in one write. That it cannot be written is nothing that could be told to anybody.
+fn say(color: Color, style: Style, label: &str, text: &str) {
+    let line = if label.is_empty() { format!("{text}\n") } else { format!("{style}{label}:{style:#} {text}\n") };
+    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color));
+    let _ = stderr.write_all(line.as_bytes());
+}
+
+fn choice(color: Color) -> anstream::ColorChoice {
+    match color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    }
+}
+
+fn write_stdout(text: &str, color: Color) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let stdout = io::stdout();
+    let choice = match choice(color) {
+        anstream::ColorChoice::Auto => anstream::AutoStream::choice(&stdout),
+        choice => choice,
+    };
+    anstream::AutoStream::new(&mut plain, choice).write_all(text.as_bytes())?;
+    write_raw(&plain)
+}
+
+fn write_raw(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
+/// Help and version.
+pub(crate) fn print_text(styled: &str, color: Color) -> Exit {
+    match write_stdout(styled, color) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(color, ERROR, "error", &format!("the result could not be printed: {error}"));
+            Kind::Output.exit()
+        }
+        _ => Exit::Done,
+    }
+}
+
+/// What clap says about a wrong command line.
+pub(crate) fn print_usage_error(styled: &str) -> Exit {
+    let mut stderr = anstream::AutoStream::new(io::stderr(), anstream::ColorChoice::Auto);
+    let _ = stderr.write_all(styled.as_bytes());
+    Exit::Usage
+}

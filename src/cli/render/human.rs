@@ -1,0 +1,150 @@
+//! Sentences and tables for people. Everything of others that goes in is escaped.
+
+use anstyle::{AnsiColor, Style};
+use git_agentlock::{
+    clock::Timestamp,
+    duration::show_millis,
+    locks::{Holder, Lease, Loss, State},
+    record::Reason,
+};
+
+const OWN: Style = AnsiColor::Green.on_default();
+const SOON: Style = AnsiColor::Yellow.on_default();
+const GONE: Style = AnsiColor::BrightBlack.on_default();
+
+/// A length of time as people like it: the two largest units, no finer than seconds above a minute.
+pub(crate) fn length(ms: i64) -> String {
+    let ms = ms.unsigned_abs();
+    match ms {
+        0..1000 => format!("{ms}ms"),
+        1000..86_400_000 => show_millis(round_down(ms, 1000)),
+        86_400_000.. => show_millis(round_down(ms, 3_600_000)),
+    }
+}
+
+fn round_down(ms: u64, unit: u64) -> u64 {
+    ms.saturating_sub(ms.checked_rem(unit).unwrap_or(0))
+}
+
+/// `2026-11-30 13:59:00Z`.
+pub(crate) fn moment(time: Timestamp) -> String {
+    let text = time.to_string();
+    let (seconds, _) = text.split_once('.').unwrap_or((&text, ""));
+    format!("{}Z", seconds.replace('T', " "))
+}
+
+fn because(reason: Option<&Reason>) -> String {
+    reason.map(|reason| format!(": {reason}")).unwrap_or_default()
+}
+
+/// `held by claude-111 since … until … (4m 12s left): reason`.
+pub(crate) fn held_by(holder: &Holder) -> String {
+    match holder {
+        Holder::Lease(lease) => format!(
+            "held by {} since {} until {} ({} left){}",
+            lease.owner,
+            moment(lease.acquired_at),
+            moment(lease.expires_at),
+            length(lease.remaining_ms),
+            because(lease.reason.as_ref())
+        ),
+        Holder::Unknown { record, until } => {
+            let until = until.map_or("until it is moved away".to_owned(), |until| format!("until {}", moment(until)));
+            format!(
+                "record {} cannot be used: {}; it counts as held by an unknown owner {until}",
+                git_agentlock::text::escape_path(&record.place),
+                record.cause
+            )
+        }
+    }
+}
+
+/// Why a lease is the caller's no longer.
+pub(crate) fn lost(loss: &Loss) -> String {
+    match loss {
+        Loss::Absent { covered_by: None } => "you hold no lease on it".to_owned(),
+        Loss::Absent { covered_by: Some(area) } => {
+            format!("you hold no lease on it alone; your lease on {} covers it", area.resource)
+        }
+        Loss::Expired(lease) => {
+            format!("your lease has expired at {} ({} ago)", moment(lease.expires_at), length(lease.remaining_ms))
+        }
+        Loss::OtherToken(lease) => {
+            format!(
+                "that lease has ended; you hold it again since {} with token {}",
+                moment(lease.acquired_at),
+                lease.token
+            )
+        }
+        Loss::TakenOver(lease) => {
+            let now = if lease.state == State::Live { "" } else { ", whose lease has ended too" };
+            format!("your lease was lost to {} at {}{now}", lease.owner, moment(lease.acquired_at))
+        }
+        Loss::Broken { by, at, reason, .. } => {
+            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            format!("your lease was broken{by} at {}: {reason}", moment(*at))
+        }
+    }
+}
+
+/// The leases as a table: resource, owner, age, time left, reason. `own` marks the caller's.
+pub(crate) fn table(leases: &[Lease], now: Timestamp, is_own: impl Fn(&Lease) -> bool) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let with_work_tree = leases.iter().any(|lease| !lease.resource.scope.work_tree.is_empty());
+    let mut head = vec!["", "RESOURCE", "OWNER", "AGE", "LEFT", "REASON"];
+    if with_work_tree {
+        head.insert(2, "WORK TREE");
+    }
+    table.set_header(head);
+    let mut styles = Vec::with_capacity(leases.len());
+    for lease in leases {
+        let (sign, style) = sign(lease, is_own(lease));
+        let left = match lease.state {
+            State::Live => length(lease.remaining_ms),
+            _ => format!("expired {} ago", length(lease.remaining_ms)),
+        };
+        let mut row = vec![
+            sign.to_owned(),
+            lease.resource.to_string(),
+            lease.owner.to_string(),
+            length(now.since(lease.acquired_at)),
+            left,
+            lease.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ];
+        if with_work_tree {
+            row.insert(2, git_agentlock::text::escape(&lease.resource.scope.work_tree));
+        }
+        table.add_row(row);
+        styles.push(style);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let styles = std::iter::once(Style::new()).chain(styles);
+    table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
+}
+
+/// `*` one's own, `!` less than a fifth of its time left, `x` expired: told apart without colours too.
+fn sign(lease: &Lease, is_own: bool) -> (&'static str, Style) {
+    let is_soon = lease.remaining_ms < lease.ttl.millis_i64().checked_div(5).unwrap_or(0);
+    match (lease.state, is_own) {
+        (State::Live, _) if is_soon => ("!", SOON),
+        (State::Live, true) => ("*", OWN),
+        (State::Live, false) => (" ", Style::new()),
+        _ => ("x", GONE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_short() {
+        for (ms, text) in [(0, "0ms"), (999, "999ms"), (61_500, "1m 1s"), (-61_500, "1m 1s"), (90_061_000, "1d 1h")] {
+            assert_eq!(length(ms), text);
+        }
+        assert!(!length(i64::MIN).is_empty());
+    }
+}

@@ -1,0 +1,274 @@
+//! The JSON documents. Their field names are a contract: tests read them back with `deny_unknown_fields`.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use git_agentlock::{
+    locks::{Conflict, Grant, Holder, Lease, State},
+    resource::{Project, RepoPath, Target},
+    store::Unreadable,
+};
+use serde::Serialize;
+
+use crate::cli::failure::Failure;
+
+/// The one document that a command prints.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Document {
+    schema: u32,
+    command: String,
+    ok: bool,
+    /// Whether what was asked about is held now: by the caller after `acquire` and `renew`, by anybody after `check` and `release`.
+    pub(crate) locked: bool,
+    warnings: Vec<String>,
+    /// The caller's leases that the command is about; for `list` all there are.
+    pub(crate) leases: Vec<LeaseDoc>,
+    /// What somebody else holds.
+    pub(crate) conflicts: Vec<ConflictDoc>,
+    /// One answer for each resource, from commands that treat each by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) results: Option<Vec<ResultDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<Vec<UnreadableDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<OwnerDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<Vec<PolicyDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ttl: Option<Vec<TtlDoc>>,
+    error: Option<ErrorDoc>,
+}
+
+impl Document {
+    pub(crate) fn new(command: &str) -> Self {
+        Self { schema: 1, command: command.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn finish(&mut self, ok: bool, warnings: &[String], failure: Option<&Failure>) {
+        self.ok = ok;
+        self.warnings = warnings.to_vec();
+        self.error = failure.map(|failure| ErrorDoc {
+            kind: failure.kind.as_str(),
+            message: failure.message.clone(),
+            hints: failure.hints.clone(),
+        });
+    }
+
+    pub(crate) fn to_line(&self) -> String {
+        // Strings and numbers only: there is nothing in it that cannot be written.
+        let mut line = serde_json::to_string(self).unwrap_or_default();
+        line.push('\n');
+        line
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorDoc {
+    kind: &'static str,
+    message: String,
+    hints: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum ResourceDoc {
+    File {
+        #[serde(flatten)]
+        place: PlaceDoc,
+    },
+    Area {
+        #[serde(flatten)]
+        place: PlaceDoc,
+    },
+    Named {
+        r#type: String,
+        id: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlaceDoc {
+    /// Relative to the top of the work tree (`.` is the top itself); absolute outside of any repository.
+    path: String,
+    /// The exact bytes, when they are not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work_tree: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+}
+
+fn project_text(project: &Project) -> Option<String> {
+    match project {
+        Project::Implicit | Project::Outside => None,
+        Project::GitDir(path) => Some(String::from_utf8_lossy(path).into_owned()),
+        Project::Label(label) => Some(label.clone()),
+    }
+}
+
+impl From<&git_agentlock::resource::Resource> for ResourceDoc {
+    fn from(resource: &git_agentlock::resource::Resource) -> Self {
+        let scope = &resource.scope;
+        let project = project_text(&scope.project);
+        let place = |path: &RepoPath| {
+            let root = if scope.project == Project::Outside && cfg!(not(windows)) { "/" } else { "" };
+            let text = match std::str::from_utf8(path.as_bytes()) {
+                Ok("") if root.is_empty() => ".".to_owned(),
+                Ok(text) => format!("{root}{text}"),
+                Err(_) => format!("{root}{path}"),
+            };
+            let is_text = std::str::from_utf8(path.as_bytes()).is_ok();
+            PlaceDoc {
+                path: text,
+                path_bytes: (!is_text).then(|| STANDARD.encode(path.as_bytes())),
+                work_tree: (!scope.work_tree.is_empty()).then(|| scope.work_tree.to_string()),
+                project: project.clone(),
+            }
+        };
+        match &resource.target {
+            Target::File(path) => Self::File { place: place(path) },
+            Target::Area(path) => Self::Area { place: place(path) },
+            Target::Named(name) => Self::Named { r#type: name.kind().to_owned(), id: name.id().to_owned(), project },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LeaseDoc {
+    resource: ResourceDoc,
+    owner: String,
+    token: u64,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh: Option<bool>,
+    /// Whose expired lease this one replaced; for an expired lease, its owner.
+    stale_owner: Option<String>,
+    acquired_at: String,
+    renewed_at: String,
+    expires_at: String,
+    ttl_ms: u64,
+    remaining_ms: i64,
+    reason: Option<String>,
+    host: String,
+    pid: u32,
+}
+
+impl From<&Lease> for LeaseDoc {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            resource: (&lease.resource).into(),
+            owner: lease.owner.as_str().to_owned(),
+            token: lease.token.get(),
+            state: state_text(lease.state),
+            fresh: None,
+            stale_owner: (lease.state == State::Expired).then(|| lease.owner.as_str().to_owned()),
+            acquired_at: lease.acquired_at.to_string(),
+            renewed_at: lease.renewed_at.to_string(),
+            expires_at: lease.expires_at.to_string(),
+            ttl_ms: lease.ttl.millis(),
+            remaining_ms: lease.remaining_ms,
+            reason: lease.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+            host: lease.host.clone(),
+            pid: lease.pid,
+        }
+    }
+}
+
+impl From<&Grant> for LeaseDoc {
+    fn from(grant: &Grant) -> Self {
+        Self {
+            fresh: Some(grant.fresh),
+            stale_owner: grant.stale_owner.as_ref().map(|owner| owner.as_str().to_owned()),
+            ..(&grant.lease).into()
+        }
+    }
+}
+
+pub(crate) fn state_text(state: State) -> &'static str {
+    match state {
+        State::Live => "live",
+        State::Expired => "expired",
+        State::Ended => "ended",
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct UnreadableDoc {
+    place: String,
+    cause: String,
+    /// Until when it counts as held; null: until somebody moves it away.
+    held_until: Option<String>,
+}
+
+impl UnreadableDoc {
+    pub(crate) fn new(record: &Unreadable, until: Option<git_agentlock::clock::Timestamp>) -> Self {
+        Self {
+            place: record.place.to_string_lossy().into_owned(),
+            cause: record.cause.clone(),
+            held_until: until.map(|until| until.to_string()),
+        }
+    }
+}
+
+/// What was wanted, and the lease that stands in the way; for a record that cannot be read, `unreadable` instead of it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ConflictDoc {
+    wanted: ResourceDoc,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    lease: Option<LeaseDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<UnreadableDoc>,
+}
+
+impl ConflictDoc {
+    pub(crate) fn new(wanted: &git_agentlock::resource::Resource, holder: &Holder) -> Self {
+        let (lease, unreadable) = match holder {
+            Holder::Lease(lease) => (Some(lease.as_ref().into()), None),
+            Holder::Unknown { record, until } => (None, Some(UnreadableDoc::new(record, *until))),
+        };
+        Self { wanted: wanted.into(), lease, unreadable }
+    }
+}
+
+impl From<&Conflict> for ConflictDoc {
+    fn from(conflict: &Conflict) -> Self {
+        Self::new(&conflict.wanted, &conflict.holder)
+    }
+}
+
+/// What became of one resource.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ResultDoc {
+    pub(crate) resource: ResourceDoc,
+    /// `free`, `mine`, `held`, `unknown`; `renewed`, `released`, `nothing`; or the kind of an error.
+    pub(crate) outcome: &'static str,
+    /// The owner of an expired lease that is still there.
+    pub(crate) stale_owner: Option<String>,
+    pub(crate) message: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct OwnerDoc {
+    pub(crate) id: String,
+    pub(crate) source: &'static str,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PolicyDoc {
+    pub(crate) key: String,
+    /// As TOML.
+    pub(crate) value: String,
+    pub(crate) layer: &'static str,
+    pub(crate) file: Option<String>,
+    pub(crate) line: usize,
+}
+
+/// The TTL limits that apply to one path.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct TtlDoc {
+    pub(crate) resource: ResourceDoc,
+    pub(crate) default_ms: u64,
+    pub(crate) min_ms: u64,
+    pub(crate) max_ms: u64,
+}

@@ -1,0 +1,4 @@
+//! How results look: [`json`] for programs, [`human`] for people.
+
+pub(crate) mod human;
+pub(crate) mod json;

@@ -1,0 +1,153 @@
+//! From the arguments to the resources that are meant.
+
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    io::{self, Read as _},
+    path::Path,
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use git_agentlock::{
+    git,
+    resource::{NamedId, ResourceKey},
+};
+
+use super::{
+    args::Targets,
+    context::{Context, Located},
+    exit::Kind,
+    failure::Failure,
+};
+
+/// A file with more bytes of paths than this is a mistake.
+const MAX_PATHSPEC_BYTES: u64 = 256 * 1024 * 1024;
+
+/// What the arguments name, each resource once, and the notes about how they were understood.
+pub(crate) struct Named {
+    pub(crate) located: Vec<Located>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Resolves all that was named. At least one thing is, and all of it lives in one store (the caller asks [`Context::one_store`]).
+pub(crate) fn resolve(context: &Context, targets: &Targets) -> Result<Named, Failure> {
+    let mut paths: Vec<BString> = Vec::with_capacity(targets.paths.len());
+    for path in &targets.paths {
+        paths.push(argument_bytes(path)?);
+    }
+    if let Some(file) = &targets.pathspec_from_file {
+        paths.extend(read_pathspecs(&context.cwd, file, targets.pathspec_file_nul)?);
+    }
+    let mut named = Named { located: Vec::new(), notes: Vec::new() };
+    let mut seen: BTreeSet<(ResourceKey, bool, std::path::PathBuf)> = BTreeSet::new();
+    let mut add = |located: Located, all: &mut Vec<Located>| {
+        let resource = &located.resource;
+        if seen.insert((resource.key(), resource.is_area(), located.store_dir.clone())) {
+            all.push(located);
+        }
+    };
+    for path in &paths {
+        for (located, guessed_file) in context.locate(path, targets.area)? {
+            if guessed_file {
+                named
+                    .notes
+                    .push(format!("{} is taken as a file; add `/` for a directory and all below", located.resource));
+            }
+            add(located, &mut named.located);
+        }
+    }
+    for name in &targets.resources {
+        let text = name.to_str().ok_or_else(|| Failure::invalid("--resource is not UTF-8").hint("name it TYPE:ID"))?;
+        let name: NamedId = text.parse().map_err(|error: git_agentlock::resource::ResourceError| {
+            Failure::invalid(error.to_string()).hint("name it TYPE:ID, such as plan:42, project:web or git:index")
+        })?;
+        add(context.named(name)?, &mut named.located);
+    }
+    if named.located.is_empty() {
+        return Err(nothing_named(targets));
+    }
+    Ok(named)
+}
+
+fn nothing_named(targets: &Targets) -> Failure {
+    match &targets.pathspec_from_file {
+        Some(file) => Failure::invalid(format!("{} names no path", git_agentlock::text::escape_path(file)))
+            .hint("write one path a line into it"),
+        None => Failure::invalid("nothing was named").hint("name a PATH, or --resource TYPE:ID"),
+    }
+}
+
+fn argument_bytes(argument: &OsStr) -> Result<BString, Failure> {
+    #[cfg(unix)]
+    {
+        Ok(std::os::unix::ffi::OsStrExt::as_bytes(argument).into())
+    }
+    #[cfg(not(unix))]
+    {
+        argument.to_str().map(Into::into).ok_or_else(|| Failure::invalid("a path is not Unicode").hint("name another"))
+    }
+}
+
+fn read_pathspecs(cwd: &Path, file: &Path, nul: bool) -> Result<Vec<BString>, Failure> {
+    let shown = git_agentlock::text::escape_path(file);
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        io::stdin().lock().take(MAX_PATHSPEC_BYTES.saturating_add(1)).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(cwd.join(file))
+            .and_then(|file| file.take(MAX_PATHSPEC_BYTES.saturating_add(1)).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Failure::new(Kind::Invalid, format!("cannot read the paths from {shown}: {error}"))
+            .hint("give a file with one path a line, or `-` for stdin")
+    })?;
+    if bytes.len() as u64 > MAX_PATHSPEC_BYTES {
+        return Err(Failure::invalid(format!("{shown} has more than 256 MiB")).hint("name fewer paths at once"));
+    }
+    parse_pathspecs(bytes.as_bstr(), nul).map_err(|line| {
+        Failure::invalid(format!("{shown}:{line}: the quoting is broken"))
+            .hint("quote as `git ls-files` does, or use --pathspec-file-nul")
+    })
+}
+
+/// The paths in a pathspec file, as git reads them; the number of a line that cannot be read.
+fn parse_pathspecs(bytes: &BStr, nul: bool) -> Result<Vec<BString>, usize> {
+    if nul {
+        return Ok(bytes.split(|b| *b == 0).filter(|path| !path.is_empty()).map(BString::from).collect());
+    }
+    let mut paths = Vec::new();
+    for (number, line) in bytes.lines().enumerate() {
+        if !line.is_empty() {
+            paths.push(git::unquote(line.as_bstr()).ok_or(number.saturating_add(1))?);
+        }
+    }
+    Ok(paths)
+}
+
+/// `acquire PATH SESSION`, as the Python lock manager took it, would lock a second path here.
+pub(crate) fn looks_like_path_and_session(context: &Context, paths: &[OsString], owner_given: bool) -> bool {
+    let [_, second] = paths else { return false };
+    let text = second.to_string_lossy();
+    !owner_given && !text.contains(['/', '.', '\\']) && std::fs::symlink_metadata(context.cwd.join(second)).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pathspec_files_are_read_as_git_reads_them() {
+        let lines = |text: &str| parse_pathspecs(text.into(), false);
+        assert_eq!(lines("a\r\nb c\n\n\"caf\\303\\251\"\n"), Ok(vec!["a".into(), "b c".into(), "café".into()]));
+        assert_eq!(lines("a\n\"b\n"), Err(2));
+        assert_eq!(parse_pathspecs(b"a\nb\0\"c\"\0".into(), true), Ok(vec!["a\nb".into(), "\"c\"".into()]));
+        assert_eq!(lines(""), Ok(vec![]));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_pathspec_file_panics(bytes: Vec<u8>, nul: bool) {
+            let _ = parse_pathspecs(bytes.as_bstr(), nul);
+        }
+    }
+}
