@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use super::commands::{acquire, check, list, policy, release, renew, whoami};
+use super::commands::{acquire, break_, check, doctor, list, log, policy, prune, release, renew, whoami};
 
 const EXIT_CODES: &str = "\
 Exit codes, the same for every command:
@@ -67,6 +67,10 @@ pub(crate) enum Command {
     Release(release::ReleaseArgs),
     Check(check::CheckArgs),
     List(list::ListArgs),
+    Prune(prune::PruneArgs),
+    Break(break_::BreakArgs),
+    Doctor(doctor::DoctorArgs),
+    Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
 }
@@ -79,6 +83,10 @@ impl Command {
             Self::Release(_) => "release",
             Self::Check(_) => "check",
             Self::List(_) => "list",
+            Self::Prune(_) => "prune",
+            Self::Break(_) => "break",
+            Self::Doctor(_) => "doctor",
+            Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",
         }
@@ -91,6 +99,17 @@ pub(crate) struct OwnerArg {
     /// Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool
     #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) owner: Option<OsString>,
+}
+
+/// Every lease of the owner, instead of those that are named.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AllArgs {
+    /// Every lease of the owner in this project
+    #[arg(long, conflicts_with_all = ["paths", "resources", "pathspec_from_file", "token"])]
+    pub(crate) all: bool,
+    /// With --all: in every project of the store
+    #[arg(long, requires = "all")]
+    pub(crate) store: bool,
 }
 
 /// What the command is about.
@@ -111,4 +130,11 @@ pub(crate) struct Targets {
     /// The paths of --pathspec-from-file end with NUL and are not quoted
     #[arg(long, requires = "pathspec_from_file")]
     pub(crate) pathspec_file_nul: bool,
+}
+
+impl Targets {
+    /// Only paths, for commands that take no more.
+    pub(crate) fn of_paths(paths: Vec<OsString>) -> Self {
+        Self { paths, area: false, resources: Vec::new(), pathspec_from_file: None, pathspec_file_nul: false }
+    }
 }

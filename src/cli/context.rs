@@ -72,6 +72,30 @@ pub(crate) struct Located {
     repository: Option<Rc<Repository>>,
 }
 
+impl Located {
+    /// The directory of an area that exists in a work tree.
+    pub(crate) fn area_dir(&self) -> Option<PathBuf> {
+        let top = self.repository.as_ref()?.work_tree.as_ref()?;
+        let path = self.resource.path().filter(|_| self.resource.is_area())?;
+        Some(top.join(bstr::ByteSlice::to_path(path.as_bytes().as_ref() as &[u8]).ok()?))
+    }
+}
+
+/// All of a project, or of its store.
+pub(crate) struct Whole {
+    pub(crate) repository: Option<Rc<Repository>>,
+    pub(crate) policy: Rc<Loaded>,
+    pub(crate) store: FileStore,
+    pub(crate) project: Project,
+}
+
+impl Whole {
+    /// Whether a resource is meant: of this project, or any when the whole store is.
+    pub(crate) fn is_meant(&self, resource: &Resource, whole_store: bool) -> bool {
+        whole_store || resource.scope.project == self.project
+    }
+}
+
 impl Context {
     pub(crate) fn new(directory: Option<&Path>, on_bad_policy: OnBadPolicy) -> Result<Self, Failure> {
         let cwd = working_directory(directory)?;
@@ -178,6 +202,16 @@ impl Context {
         Scope { project, work_tree, ignore_case: repository.ignore_case && !is_named }
     }
 
+    /// The store and project of the current directory, for commands that are about all that is there.
+    pub(crate) fn whole(&self) -> Result<Whole, Failure> {
+        let repository = self.here("the current directory")?;
+        let policy = self.policy(repository.as_ref())?;
+        self.warn_of_own_store(repository.as_deref());
+        let store = self.open_store(repository.as_deref(), &policy.policy);
+        let project = repository.as_deref().map_or(Project::Outside, |here| self.project(here, &policy.policy));
+        Ok(Whole { repository, policy, store, project })
+    }
+
     /// How the store knows this project.
     pub(crate) fn project(&self, repository: &Repository, policy: &Policy) -> Project {
         if self.lock_dir.is_none() && policy.store_dir().is_none() {
@@ -251,6 +285,24 @@ impl Context {
             self.warn_of_own_store(located.repository.as_deref());
         }
         Ok(self.open_store(first.repository.as_deref(), &first.policy.policy))
+    }
+
+    /// The same paths in the repository's other work trees, where locks of those are apart.
+    pub(crate) fn in_other_work_trees(&self, located: &[Located]) -> Vec<Resource> {
+        let mut elsewhere = Vec::new();
+        let mut ids: HashMap<PathBuf, Vec<bstr::BString>> = HashMap::new();
+        for one in located {
+            let Some(repository) = &one.repository else { continue };
+            if one.policy.policy.scope() == WorkTreeScope::Repository || one.resource.path().is_none() {
+                continue;
+            }
+            let known = ids.entry(repository.common_dir.clone()).or_insert_with(|| repository.all_work_tree_ids());
+            for id in known.iter().filter(|id| **id != one.resource.scope.work_tree) {
+                let scope = Scope { work_tree: id.clone(), ..one.resource.scope.clone() };
+                elsewhere.push(Resource { scope, target: one.resource.target.clone() });
+            }
+        }
+        elsewhere
     }
 
     /// A shared store beside a repository's own one with live leases: those who do not have the variable set are not seen here.

@@ -7,6 +7,7 @@ mod exit;
 mod failure;
 mod output;
 mod render;
+mod signals;
 mod targets;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -16,7 +17,6 @@ use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
 use self::{
     args::{Cli, Color, Command, Global},
     context::{Context, OnBadPolicy},
-    exit::Exit,
     failure::Failure,
     output::Output,
 };
@@ -25,15 +25,15 @@ pub(crate) fn main() -> ExitCode {
     survive_file_size_limits();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(cli) => run(cli).into(),
-        Err(error) => usage(&error, &arguments).into(),
+        Ok(cli) => run(cli),
+        Err(error) => usage(&error, &arguments),
     }
 }
 
-fn run(cli: Cli) -> Exit {
+fn run(cli: Cli) -> ExitCode {
     let Some(command) = cli.command else {
         let help = Cli::command().render_help();
-        return output::print_text(&help.ansi().to_string(), cli.global.color);
+        return output::print_text(&help.ansi().to_string(), cli.global.color).into();
     };
     let name = command.name();
     let output = dispatch(command, &cli.global).unwrap_or_else(|failure| Output::failed(name, failure));
@@ -47,11 +47,15 @@ fn dispatch(command: Command, global: &Global) -> Result<Output, Failure> {
     };
     let context = Context::new(global.directory.as_deref(), on_bad_policy)?;
     let output = match command {
-        Command::Acquire(args) => commands::acquire::run(&context, args),
+        Command::Acquire(args) => commands::acquire::run(&context, args, global),
         Command::Renew(args) => commands::renew::run(&context, &args),
         Command::Release(args) => commands::release::run(&context, &args),
         Command::Check(args) => commands::check::run(&context, &args),
         Command::List(args) => commands::list::run(&context, &args),
+        Command::Prune(args) => commands::prune::run(&context, &args),
+        Command::Break(args) => commands::break_::run(&context, args),
+        Command::Doctor(args) => commands::doctor::run(&context, args),
+        Command::Log(args) => commands::log::run(&context, &args),
         Command::Whoami(args) => commands::whoami::run(&args),
         Command::Policy(args) => commands::policy::run(&context, args),
     };
@@ -61,14 +65,14 @@ fn dispatch(command: Command, global: &Global) -> Result<Output, Failure> {
 }
 
 /// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
-fn usage(error: &clap::Error, arguments: &[OsString]) -> Exit {
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let rendered = error.render();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::print_text(&rendered.ansi().to_string(), Color::Auto);
+        return output::print_text(&rendered.ansi().to_string(), Color::Auto).into();
     }
     let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     if !wants_json {
-        return output::print_usage_error(&rendered.ansi().to_string());
+        return output::print_usage_error(&rendered.ansi().to_string()).into();
     }
     let text = rendered.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -3,7 +3,10 @@
 //! Stdout is data, stderr is conversation. A change that was made stays made when its success cannot be printed: then the exit code still says
 //! so, and a note on stderr. Who only looked and cannot tell what was seen has failed.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anstyle::{AnsiColor, Style};
 
@@ -37,6 +40,8 @@ pub(crate) struct Output {
     pub(crate) verdicts: Vec<Failure>,
     /// The exit code, when it is another than that of the failures.
     pub(crate) exit: Option<Exit>,
+    /// The exit code of a command that a signal ended, whatever else it has to say.
+    pub(crate) signal: Option<u8>,
     /// Whether the command has changed anything.
     pub(crate) has_changed: bool,
 }
@@ -58,7 +63,13 @@ impl Output {
     }
 
     /// Prints everything; the exit code to end with.
-    pub(crate) fn print(mut self, global: &Global) -> Exit {
+    pub(crate) fn print(self, global: &Global) -> ExitCode {
+        let signal = self.signal;
+        let exit = self.print_all(global);
+        signal.map_or_else(|| exit.into(), |signal| ExitCode::from(signal.saturating_add(128)))
+    }
+
+    fn print_all(mut self, global: &Global) -> Exit {
         let exit = self.exit();
         self.print_conversation(global);
         let printed = if global.json {
@@ -114,6 +125,13 @@ fn say(color: Color, style: Style, label: &str, text: &str) {
     let line = if label.is_empty() { format!("{text}\n") } else { format!("{style}{label}:{style:#} {text}\n") };
     let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color));
     let _ = stderr.write_all(line.as_bytes());
+}
+
+/// A line on stderr while a command is still at work.
+pub(crate) fn say_now(global: &Global, text: &str) {
+    if !global.quiet {
+        say(global.color, Style::new(), "", text);
+    }
 }
 
 fn choice(color: Color) -> anstream::ColorChoice {

@@ -34,6 +34,16 @@ pub struct Repository {
     pub precompose_unicode: bool,
 }
 
+impl Repository {
+    /// The ids of all work trees, the main one's (empty) first. Best effort: what cannot be listed is left out.
+    #[must_use]
+    pub fn all_work_tree_ids(&self) -> Vec<BString> {
+        let linked = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten();
+        let linked = linked.filter_map(|entry| crate::resource::path_bytes(Path::new(&entry.ok()?.file_name())));
+        std::iter::once(BString::default()).chain(linked).collect()
+    }
+}
+
 /// Why a repository cannot be used. None of these means that there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
@@ -84,6 +94,38 @@ pub fn from_environment(dir: &Path, common_dir: Option<&Path>) -> Result<Option<
     let trust = gix::sec::trust::Mapping { full: open_options(), reduced: open_options() };
     let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upward_options(), trust);
     usable(dir, opened, common_dir.map(|common| dir.join(common)).as_deref())
+}
+
+/// The first few other repositories below a directory (not itself one of them), as paths. Best effort: what cannot be listed is passed over.
+#[must_use]
+pub fn repositories_below(dir: &Path, limit: usize) -> Vec<PathBuf> {
+    /// Whoever has more directories than this in one area will not miss the note.
+    const MAX_DIRECTORIES: usize = 20_000;
+    let mut found = Vec::new();
+    let mut to_visit = vec![dir.to_owned()];
+    let mut visited = 0_usize;
+    while let Some(current) = to_visit.pop() {
+        visited = visited.saturating_add(1);
+        if found.len() >= limit || visited > MAX_DIRECTORIES {
+            break;
+        }
+        let mut below = Vec::new();
+        let mut is_repository = false;
+        for entry in std::fs::read_dir(&current).into_iter().flatten().flatten() {
+            if entry.file_name() == gix::discover::DOT_GIT_DIR {
+                is_repository = current != dir;
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below.push(entry.path());
+            }
+        }
+        if is_repository {
+            found.push(current);
+        } else {
+            to_visit.extend(below);
+        }
+    }
+    found.sort();
+    found
 }
 
 trait ModifyPermissions {

@@ -2,14 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Holder, Lease, Locks, Told, rules};
+use super::{
+    Holder, Lease, Locks, Told,
+    queue::{self, Turn},
+    rules,
+};
 use crate::{
     clock::Now,
     duration::Ttl,
     owner::Owner,
     record::{End, Reason, Record, Replaced, Token},
     resource::{Resource, ResourceKey},
-    store::{Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
+    store::{
+        Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, Ticket, TokenRule, View,
+    },
 };
 
 /// What is wanted: resources, each with the TTL it is to have.
@@ -63,10 +69,35 @@ impl Locks<'_> {
     /// # Errors
     /// [`StoreError`] when the store could not tell or could not do; then nothing was granted, unless it is [`StoreError::NotUndone`].
     pub fn acquire(&self, request: &Request) -> Result<Told<Acquired>, StoreError> {
+        let turn = Turn { arrived: self.clock.now(), name: String::new() };
+        self.acquire_in_turn(request, &turn, &|_| false)
+    }
+
+    /// As [`Locks::acquire`], at a place in the queue. When `give_up` says so, right before the grant at the latest, it is refused without a conflict.
+    pub(super) fn acquire_in_turn(
+        &self,
+        request: &Request,
+        turn: &Turn,
+        give_up: &dyn Fn(&Now) -> bool,
+    ) -> Result<Told<Acquired>, StoreError> {
         let wants = merged(&request.wants);
-        let read = ReadSet::overlapping(wants.iter().map(|(resource, _)| resource));
-        let mut decision =
-            Decision { locks: self, request, wants: &wants, outcome: None, held_before: Vec::new(), soonest: None };
+        let mut read = ReadSet::overlapping(wants.iter().map(|(resource, _)| resource));
+        // Only older tickets count, so those that are there now are all that can matter.
+        let queue = self.store.view(&ReadSet::only_the_queue())?.queue;
+        let tickets = queue::before_us(&queue, &request.owner, turn, &wants, &self.clock.now());
+        read.look_at(tickets.iter().flat_map(|ticket| &ticket.wants));
+        read.queue = !tickets.is_empty();
+        let mut decision = Decision {
+            locks: self,
+            request,
+            wants: &wants,
+            known: tickets.iter().map(|ticket| ticket.name.as_str()).collect(),
+            turn,
+            give_up,
+            outcome: None,
+            held_before: Vec::new(),
+            soonest: None,
+        };
         let changed = self.store.change(&read, Access::Create, &mut decision);
         match (changed, decision.outcome) {
             (Ok(committed), Some(Judged::Grant(mut grants))) => {
@@ -89,7 +120,7 @@ impl Locks<'_> {
 }
 
 /// Each key once, in the order of the request: a path given twice, or as a file and as an area, is one want, the wider and longer of the two.
-fn merged(wants: &[(Resource, Ttl)]) -> Vec<(Resource, Ttl)> {
+pub(super) fn merged(wants: &[(Resource, Ttl)]) -> Vec<(Resource, Ttl)> {
     let mut at: BTreeMap<ResourceKey, usize> = BTreeMap::new();
     let mut merged: Vec<(Resource, Ttl)> = Vec::new();
     for (resource, ttl) in wants {
@@ -119,6 +150,10 @@ struct Decision<'d, 's> {
     locks: &'d Locks<'s>,
     request: &'d Request,
     wants: &'d [(Resource, Ttl)],
+    /// The tickets whose resources are in the read set; later ones are not older than this request.
+    known: BTreeSet<&'d str>,
+    turn: &'d Turn,
+    give_up: &'d dyn Fn(&Now) -> bool,
     outcome: Option<Judged>,
     /// The owner's own leases that the plan prolongs; they must not have ended when it is carried out.
     held_before: Vec<Record>,
@@ -131,8 +166,12 @@ impl Decide for Decision<'_, '_> {
         let now = self.locks.clock.now();
         self.held_before.clear();
         self.soonest = None;
-        let conflicts = self.conflicts(view, &now);
-        if !conflicts.is_empty() {
+        let wanted = self.wants.iter().map(|(resource, _)| resource);
+        let mut conflicts = conflicts(&self.request.owner, wanted, view, &now, self.locks.longest_ttl);
+        if conflicts.is_empty() {
+            conflicts = self.older_requests(view, &now);
+        }
+        if !conflicts.is_empty() || (self.give_up)(&now) {
             let plan = reanchored(&conflicts, view, &now);
             self.outcome = Some(Judged::Refuse(conflicts));
             return plan;
@@ -142,7 +181,7 @@ impl Decide for Decision<'_, '_> {
         for (resource, ttl) in self.wants {
             let before = rules::record_at(view, resource.key());
             let own = before.filter(|record| rules::is_live_of(record, &self.request.owner, &now));
-            let (grant, change, line) = match own {
+            let (grant, change, lines) = match own {
                 Some(record) => self.again(record, resource, *ttl, &now),
                 None => self.fresh(before, resource, *ttl, &now),
             };
@@ -153,7 +192,7 @@ impl Decide for Decision<'_, '_> {
             }
             grants.push(grant);
             plan.changes.push(change);
-            plan.journal.extend(line);
+            plan.journal.extend(lines);
         }
         self.outcome = Some(Judged::Grant(grants));
         plan
@@ -162,40 +201,22 @@ impl Decide for Decision<'_, '_> {
     /// No lease is born expired, and none that has ended is prolonged.
     fn still_holds(&mut self) -> bool {
         let now = self.locks.clock.now();
+        if matches!(self.outcome, Some(Judged::Grant(_))) && (self.give_up)(&now) {
+            return false;
+        }
         self.held_before.iter().chain(&self.soonest).all(|record| rules::is_live(record, &now))
     }
 }
 
 impl Decision<'_, '_> {
-    /// Everything that stands in the way. Each pair of want and holder once.
-    fn conflicts(&self, view: &View, now: &Now) -> Vec<Conflict> {
-        let mut found = Vec::new();
-        let foreign: Vec<(ResourceKey, Option<&Record>, Holder)> = view
-            .iter()
-            .filter_map(|(key, seen)| Some((key, seen, rules::holder(seen, now, self.locks.longest_ttl)?)))
-            .filter(|(_, _, holder)| holder.owner() != Some(&self.request.owner))
-            .map(|(key, seen, holder)| match seen {
-                Seen::Record(record) => (key, Some(record.as_ref()), holder),
-                Seen::Unreadable(_) => (key, None, holder),
-            })
-            .collect();
-        if foreign.is_empty() {
-            return found;
-        }
-        for (wanted, _) in self.wants {
-            let (own, above) = (wanted.key(), wanted.ancestor_keys().into_iter().collect::<BTreeSet<_>>());
-            for (key, record, holder) in &foreign {
-                let stands_in_the_way = match record {
-                    Some(record) => record.resource.overlaps(wanted),
-                    // It may be an area above, or anything below.
-                    None => *key == own || above.contains(key) || wanted.is_area(),
-                };
-                if stands_in_the_way {
-                    found.push(Conflict { wanted: wanted.clone(), holder: holder.clone() });
-                }
-            }
-        }
-        found
+    /// What is free, but is another's turn. What the owner holds already is not asked for again.
+    fn older_requests(&self, view: &View, now: &Now) -> Vec<Conflict> {
+        let queue: Vec<Ticket> =
+            view.queue.iter().filter(|ticket| self.known.contains(ticket.name.as_str())).cloned().collect();
+        let before = queue::before_us(&queue, &self.request.owner, self.turn, self.wants, now);
+        let before: Vec<Ticket> = before.into_iter().cloned().collect();
+        let longest = self.locks.longest_ttl;
+        queue::conflicts(&before, self.wants, view, now, longest)
     }
 
     /// The owner's own lease, prolonged; widened when the area at its path is wanted, never narrowed.
@@ -205,7 +226,7 @@ impl Decision<'_, '_> {
         resource: &Resource,
         ttl: Ttl,
         now: &Now,
-    ) -> (Grant, Change, Option<JournalLine>) {
+    ) -> (Grant, Change, Vec<JournalLine>) {
         self.held_before.push(before.clone());
         let mut record = before.clone();
         if resource.is_area() {
@@ -217,7 +238,7 @@ impl Decision<'_, '_> {
         }
         self.sign(&mut record);
         let grant = Grant { lease: rules::shown(&record, now), fresh: false, stale_owner: None };
-        (grant, Change::Put { record: Box::new(record), token: TokenRule::Keep }, None)
+        (grant, Change::Put { record: Box::new(record), token: TokenRule::Keep }, Vec::new())
     }
 
     fn fresh(
@@ -226,7 +247,7 @@ impl Decision<'_, '_> {
         resource: &Resource,
         ttl: Ttl,
         now: &Now,
-    ) -> (Grant, Change, Option<JournalLine>) {
+    ) -> (Grant, Change, Vec<JournalLine>) {
         let replaced = before.and_then(|before| lost_by(before, &self.request.owner));
         let stale_owner = before.filter(|before| before.ended.is_none()).map(|before| before.owner.clone());
         let mut record = Record {
@@ -246,7 +267,9 @@ impl Decision<'_, '_> {
         };
         rules::prolong(&mut record, now, ttl);
         self.sign(&mut record);
-        let line = JournalLine {
+        let mut lines: Vec<JournalLine> =
+            before.filter(|before| before.ended.is_none()).map(expired).into_iter().collect();
+        lines.push(JournalLine {
             at: now.wall,
             event: if stale_owner.is_some() { Event::TakenOver } else { Event::Granted },
             resource: resource.clone(),
@@ -254,14 +277,64 @@ impl Decision<'_, '_> {
             token: None,
             other: stale_owner.clone(),
             reason: record.reason.clone(),
-        };
+        });
         let grant = Grant { lease: rules::shown(&record, now), fresh: true, stale_owner };
-        (grant, Change::Put { record: Box::new(record), token: TokenRule::Fresh }, Some(line))
+        (grant, Change::Put { record: Box::new(record), token: TokenRule::Fresh }, lines)
     }
 
     fn sign(&self, record: &mut Record) {
         record.host.clone_from(&self.locks.host);
         record.pid = self.request.pid;
+    }
+}
+
+/// Everything that stands in the way of `owner`. Each pair of what is wanted and who holds it once.
+pub(super) fn conflicts<'r>(
+    owner: &Owner,
+    wants: impl Iterator<Item = &'r Resource>,
+    view: &View,
+    now: &Now,
+    longest_ttl: Ttl,
+) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    let foreign: Vec<(ResourceKey, Option<&Record>, Holder)> = view
+        .iter()
+        .filter_map(|(key, seen)| Some((key, seen, rules::holder(seen, now, longest_ttl)?)))
+        .filter(|(_, _, holder)| holder.owner() != Some(owner))
+        .map(|(key, seen, holder)| match seen {
+            Seen::Record(record) => (key, Some(record.as_ref()), holder),
+            Seen::Unreadable(_) => (key, None, holder),
+        })
+        .collect();
+    if foreign.is_empty() {
+        return found;
+    }
+    for wanted in wants {
+        let (own, above) = (wanted.key(), wanted.ancestor_keys().into_iter().collect::<BTreeSet<_>>());
+        for (key, record, holder) in &foreign {
+            let stands_in_the_way = match record {
+                Some(record) => record.resource.overlaps(wanted),
+                // It may be an area above, or anything below.
+                None => *key == own || above.contains(key) || wanted.is_area(),
+            };
+            if stands_in_the_way {
+                found.push(Conflict { wanted: wanted.clone(), holder: holder.clone() });
+            }
+        }
+    }
+    found
+}
+
+/// That a lease has expired is noticed when it is taken over.
+fn expired(before: &Record) -> JournalLine {
+    JournalLine {
+        at: before.expires_at,
+        event: Event::Expired,
+        resource: before.resource.clone(),
+        owner: before.owner.clone(),
+        token: Some(before.token),
+        other: None,
+        reason: None,
     }
 }
 

@@ -34,7 +34,7 @@ impl Report {
                 && lease.resource.covers(&self.resource)
                 && token.is_none_or(|token| token == lease.token))
             .then_some(lease.as_ref()),
-            Holder::Unknown { .. } => None,
+            Holder::Unknown { .. } | Holder::Waiting { .. } => None,
         })
     }
 

@@ -5,17 +5,24 @@
 //! look. Contention is a value ([`Acquired::Refused`], [`Renewal::NotOwner`], …); an `Err` means that the store could not tell or could not do.
 
 mod acquire;
+mod breaking;
 mod inspect;
+mod prune;
+mod queue;
 mod release;
 mod renew;
 pub mod rules;
+mod wait;
 
 use std::fmt;
 
 pub use acquire::{Acquired, Conflict, Grant, Request};
+pub use breaking::Break;
 pub use inspect::{Listing, Report};
+pub use prune::Pruned;
 pub use release::{GiveBack, Release};
 pub use renew::{Loss, Prolong, Renewal};
+pub use wait::{Patience, Waited};
 
 use crate::{
     clock::{Clock, Timestamp},
@@ -99,14 +106,22 @@ pub enum Holder {
         /// Until when it counts as held; `None` when its file time is not known: until somebody moves it away.
         until: Option<Timestamp>,
     },
+    /// Nobody holds it, but somebody has waited for it for longer and can have it now.
+    Waiting {
+        /// Who.
+        owner: Owner,
+        /// Since when.
+        since: Timestamp,
+    },
 }
 
 impl Holder {
-    /// The owner, when it is known.
+    /// The owner, when it is known. For [`Holder::Waiting`], who is first in the queue.
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
         match self {
             Self::Lease(lease) => Some(&lease.owner),
+            Self::Waiting { owner, .. } => Some(owner),
             Self::Unknown { .. } => None,
         }
     }

@@ -1,5 +1,7 @@
 //! Giving leases back.
 
+use std::collections::BTreeSet;
+
 use super::{
     Holder, Lease, Locks, Told,
     renew::{Loss, NotOwn, own_lease},
@@ -9,7 +11,7 @@ use crate::{
     clock::Now,
     owner::Owner,
     record::{End, Ended, Record, Token},
-    resource::Resource,
+    resource::{Resource, ResourceKey},
     store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, View},
 };
 
@@ -36,7 +38,12 @@ pub enum Release {
     /// Its record cannot be read. Nothing was changed.
     Unknown(Holder),
     /// The record could not be removed.
-    Failed(StoreError),
+    Failed {
+        /// Of which resource.
+        resource: Resource,
+        /// Why.
+        source: StoreError,
+    },
 }
 
 impl Locks<'_> {
@@ -46,25 +53,63 @@ impl Locks<'_> {
     /// [`StoreError`] when the store could not tell or could not do at all.
     pub fn release(&self, owner: &Owner, items: &[GiveBack]) -> Result<Told<Vec<Release>>, StoreError> {
         let read = ReadSet::covering(items.iter().map(|item| &item.resource));
-        let mut decision = Decision { locks: self, owner, items, outcome: Vec::new() };
-        let committed = self.store.change(&read, Access::Existing, &mut decision)?;
+        self.run_release(owner, &Items::These(items), &read)
+    }
+
+    /// Gives back every lease that is exactly this owner's and that `select` wants, expired ones too; the answers are in no particular order.
+    ///
+    /// # Errors
+    /// As [`Locks::release`].
+    pub fn release_all(
+        &self,
+        owner: &Owner,
+        select: &dyn Fn(&Resource) -> bool,
+    ) -> Result<Told<Vec<Release>>, StoreError> {
+        self.run_release(owner, &Items::All(select), &ReadSet::everything())
+    }
+
+    fn run_release(&self, owner: &Owner, items: &Items<'_>, read: &ReadSet) -> Result<Told<Vec<Release>>, StoreError> {
+        let mut decision = Decision { locks: self, owner, items, outcome: Vec::new(), given_back: BTreeSet::new() };
+        let committed = self.store.change(read, Access::Existing, &mut decision)?;
         let mut value = decision.outcome;
-        for (key, error) in committed.failed {
-            let is_it =
-                |release: &&mut Release| matches!(release, Release::Released(lease) if lease.resource.key() == key);
-            if let Some(release) = value.iter_mut().find(is_it) {
-                *release = Release::Failed(error);
+        for (key, source) in committed.failed {
+            for release in &mut value {
+                if let Release::Released(lease) = release
+                    && lease.resource.key() == key
+                {
+                    *release = Release::Failed { resource: lease.resource.clone(), source };
+                    break;
+                }
             }
         }
         Ok(Told { value, warnings: committed.warnings })
     }
 }
 
+/// Which leases: those that are named, or all of the owner that are wanted.
+enum Items<'d> {
+    These(&'d [GiveBack]),
+    All(&'d dyn Fn(&Resource) -> bool),
+}
+
+impl Items<'_> {
+    fn in_view(&self, view: &View, owner: &Owner) -> Vec<GiveBack> {
+        match self {
+            Self::These(items) => items.to_vec(),
+            Self::All(select) => rules::records(view)
+                .filter(|record| record.owner == *owner && record.ended.is_none() && select(&record.resource))
+                .map(|record| GiveBack { resource: record.resource.clone(), token: None })
+                .collect(),
+        }
+    }
+}
+
 struct Decision<'d, 's> {
     locks: &'d Locks<'s>,
     owner: &'d Owner,
-    items: &'d [GiveBack],
+    items: &'d Items<'d>,
     outcome: Vec<Release>,
+    given_back: BTreeSet<ResourceKey>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -72,10 +117,11 @@ impl Decide for Decision<'_, '_> {
         let now = self.locks.clock.now();
         let mut plan = Plan::nothing(now.wall);
         self.outcome.clear();
-        for item in self.items {
+        self.given_back.clear();
+        for item in &self.items.in_view(view, self.owner) {
             let own = own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl);
             let release = match own {
-                Ok(record) => give_back(record, &now, &mut plan),
+                Ok(record) => self.give_back(record, &now, &mut plan),
                 Err(NotOwn::Lost(loss)) => self.of_lost(loss, item, view, &now, &mut plan),
                 Err(NotOwn::Foreign(holder @ Holder::Unknown { .. })) => Release::Unknown(holder),
                 Err(NotOwn::Foreign(holder)) => Release::NotOwner(holder),
@@ -87,11 +133,11 @@ impl Decide for Decision<'_, '_> {
 }
 
 impl Decision<'_, '_> {
-    fn of_lost(&self, loss: Loss, item: &GiveBack, view: &View, now: &Now, plan: &mut Plan) -> Release {
+    fn of_lost(&mut self, loss: Loss, item: &GiveBack, view: &View, now: &Now, plan: &mut Plan) -> Release {
         match &loss {
             Loss::Expired(lease) if item.token.is_none_or(|token| token == lease.token) => {
                 match rules::record_at(view, item.resource.key()) {
-                    Some(record) => give_back(record, now, plan),
+                    Some(record) => self.give_back(record, now, plan),
                     None => Release::Nothing(loss),
                 }
             }
@@ -101,29 +147,29 @@ impl Decision<'_, '_> {
             _ => Release::Nothing(loss),
         }
     }
-}
 
-/// A lease that had replaced somebody's leaves a record behind that tells that one; any other is removed.
-fn give_back(record: &Record, now: &Now, plan: &mut Plan) -> Release {
-    let key = record.resource.key();
-    if !plan.changes.iter().any(|change| change.key() == key) {
-        plan.changes.push(match record.replaced {
-            Some(_) => {
-                let mut ended = record.clone();
-                ended.ended = Some(Ended { at: now.wall, how: End::Released });
-                Change::End(Box::new(ended))
-            }
-            None => Change::Remove(key),
-        });
-        plan.journal.push(JournalLine {
-            at: now.wall,
-            event: Event::Released,
-            resource: record.resource.clone(),
-            owner: record.owner.clone(),
-            token: Some(record.token),
-            other: None,
-            reason: None,
-        });
+    /// A lease that had replaced somebody's leaves a record behind that tells that one; any other is removed.
+    fn give_back(&mut self, record: &Record, now: &Now, plan: &mut Plan) -> Release {
+        let key = record.resource.key();
+        if self.given_back.insert(key) {
+            plan.changes.push(match record.replaced {
+                Some(_) => {
+                    let mut ended = record.clone();
+                    ended.ended = Some(Ended { at: now.wall, how: End::Released });
+                    Change::End(Box::new(ended))
+                }
+                None => Change::Remove(key),
+            });
+            plan.journal.push(JournalLine {
+                at: now.wall,
+                event: Event::Released,
+                resource: record.resource.clone(),
+                owner: record.owner.clone(),
+                token: Some(record.token),
+                other: None,
+                reason: None,
+            });
+        }
+        Release::Released(Box::new(rules::shown(record, now)))
     }
-    Release::Released(Box::new(rules::shown(record, now)))
 }

@@ -1,12 +1,14 @@
 //! Putting the expiry of leases off: by their owner only, and only while they hold.
 
+use std::collections::BTreeSet;
+
 use super::{Holder, Lease, Locks, Told, rules};
 use crate::{
     clock::{Now, Timestamp},
     duration::Ttl,
     owner::Owner,
     record::{End, Reason, Record, Token},
-    resource::Resource,
+    resource::{Resource, ResourceKey},
     store::{Access, Change, Decide, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
 };
 
@@ -77,19 +79,59 @@ impl Locks<'_> {
     /// [`StoreError`] when the store could not tell or could not do; then none was renewed.
     pub fn renew(&self, owner: &Owner, items: &[Prolong], pid: u32) -> Result<Told<Vec<Renewal>>, StoreError> {
         let read = ReadSet::covering(items.iter().map(|item| &item.resource));
-        let mut decision = Decision { locks: self, owner, items, pid, outcome: Vec::new(), before: Vec::new() };
-        let committed = self.store.change(&read, Access::Existing, &mut decision)?;
+        self.run_renewal(owner, &Items::These(items), pid, &read)
+    }
+
+    /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how); the answers are in no particular order.
+    ///
+    /// # Errors
+    /// As [`Locks::renew`].
+    pub fn renew_all(
+        &self,
+        owner: &Owner,
+        ask: &dyn Fn(&Resource) -> Option<Prolong>,
+        pid: u32,
+    ) -> Result<Told<Vec<Renewal>>, StoreError> {
+        self.run_renewal(owner, &Items::All(ask), pid, &ReadSet::everything())
+    }
+
+    fn run_renewal(
+        &self,
+        owner: &Owner,
+        items: &Items<'_>,
+        pid: u32,
+        read: &ReadSet,
+    ) -> Result<Told<Vec<Renewal>>, StoreError> {
+        let (outcome, before) = (Vec::new(), Vec::new());
+        let mut decision = Decision { locks: self, owner, items, pid, outcome, before, renewed: BTreeSet::new() };
+        let committed = self.store.change(read, Access::Existing, &mut decision)?;
         Ok(Told { value: decision.outcome, warnings: committed.warnings })
+    }
+}
+
+/// Which leases: those that are named, or all of the owner that are wanted.
+enum Items<'d> {
+    These(&'d [Prolong]),
+    All(&'d dyn Fn(&Resource) -> Option<Prolong>),
+}
+
+impl Items<'_> {
+    fn in_view(&self, view: &View, owner: &Owner, now: &Now) -> Vec<Prolong> {
+        match self {
+            Self::These(items) => items.to_vec(),
+            Self::All(ask) => rules::live_of(view, owner, now).filter_map(|record| ask(&record.resource)).collect(),
+        }
     }
 }
 
 struct Decision<'d, 's> {
     locks: &'d Locks<'s>,
     owner: &'d Owner,
-    items: &'d [Prolong],
+    items: &'d Items<'d>,
     pid: u32,
     outcome: Vec<Renewal>,
     before: Vec<Record>,
+    renewed: BTreeSet<ResourceKey>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -98,7 +140,8 @@ impl Decide for Decision<'_, '_> {
         let mut plan = Plan { late: Late::Stand, ..Plan::nothing(now.wall) };
         self.outcome.clear();
         self.before.clear();
-        for item in self.items {
+        self.renewed.clear();
+        for item in &self.items.in_view(view, self.owner, &now) {
             let renewal = match own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl) {
                 Ok(record) => self.prolonged(record, item, &now, &mut plan),
                 Err(NotOwn::Lost(loss)) => Renewal::Lost(loss),
@@ -127,7 +170,7 @@ impl Decision<'_, '_> {
         let lease = Box::new(rules::shown(&record, now));
         let key = record.resource.key();
         // A resource that is named twice is renewed once.
-        if !plan.changes.iter().any(|change| change.key() == key) {
+        if self.renewed.insert(key) {
             plan.changes.push(Change::Put { record: Box::new(record), token: TokenRule::Keep });
             self.before.push(before.clone());
         }

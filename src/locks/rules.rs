@@ -154,6 +154,19 @@ pub fn record_at(view: &View, key: ResourceKey) -> Option<&Record> {
     }
 }
 
+/// Every record that can be read.
+pub fn records(view: &View) -> impl Iterator<Item = &Record> {
+    view.iter().filter_map(|(_, seen)| match seen {
+        Seen::Record(record) => Some(record.as_ref()),
+        Seen::Unreadable(_) => None,
+    })
+}
+
+/// Every live lease of exactly this owner.
+pub fn live_of<'v>(view: &'v View, owner: &Owner, now: &Now) -> impl Iterator<Item = &'v Record> {
+    records(view).filter(move |record| is_live_of(record, owner, now))
+}
+
 /// Whether a record is `owner`'s live lease.
 #[must_use]
 pub fn is_live_of(record: &Record, owner: &Owner, now: &Now) -> bool {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Event, JournalLine};
 use crate::{
-    record::{Token, wire::WireResource},
-    resource::ResourceKey,
+    clock::Timestamp,
+    owner::Owner,
+    record::{Reason, Token, wire::WireResource},
+    resource::{Resource, ResourceKey},
 };
 
 /// The longest line, its newline included, in bytes.
@@ -33,13 +35,7 @@ pub(super) fn to_bytes(line: &JournalLine, fresh: &BTreeMap<ResourceKey, Token>)
     let key = line.resource.key();
     let mut wire = Wire {
         at: line.at.to_string(),
-        event: match line.event {
-            Event::Granted => "granted",
-            Event::TakenOver => "taken_over",
-            Event::Released => "released",
-            Event::Broken => "broken",
-            Event::Pruned => "pruned",
-        },
+        event: event_text(line.event),
         resource: Some((&line.resource).into()),
         key: key.to_hex(),
         owner: line.owner.as_str(),
@@ -64,15 +60,91 @@ pub(super) fn to_bytes(line: &JournalLine, fresh: &BTreeMap<ResourceKey, Token>)
     bytes
 }
 
+fn event_text(event: Event) -> &'static str {
+    match event {
+        Event::Granted => "granted",
+        Event::TakenOver => "taken_over",
+        Event::Expired => "expired",
+        Event::Released => "released",
+        Event::Broken => "broken",
+        Event::Pruned => "pruned",
+    }
+}
+
+/// The line that says that a damaged record was moved away: of a key, since nothing else can be read of it.
+pub(super) fn quarantined(at: Timestamp, key: ResourceKey, by: Option<&Owner>, reason: Option<&Reason>) -> Vec<u8> {
+    let wire = Wire {
+        at: at.to_string(),
+        event: "quarantined",
+        resource: None,
+        key: key.to_hex(),
+        owner: "",
+        token: 0,
+        other: by.map(Owner::as_str),
+        reason: reason.map(Reason::as_str),
+    };
+    let mut bytes = serde_json::to_vec(&wire).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// A line of the journal, read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    /// When.
+    pub at: Timestamp,
+    /// What: `granted`, `taken_over`, `expired`, `released`, `broken`, `pruned`, `quarantined`, or what a later version writes.
+    pub event: String,
+    /// Of which resource; `None` when it was too long for a line, or could not be read. The key names it all the same.
+    pub resource: Option<Resource>,
+    /// The resource's key.
+    pub key: ResourceKey,
+    /// Whose lease, when that is known.
+    pub owner: Option<Owner>,
+    /// Its token.
+    pub token: Option<Token>,
+    /// Whose lease it replaced, or who broke it.
+    pub other: Option<Owner>,
+    /// Why.
+    pub reason: Option<Reason>,
+}
+
+#[derive(Deserialize)]
+struct WirePast {
+    at: String,
+    event: String,
+    #[serde(default)]
+    resource: Option<WireResource>,
+    key: String,
+    #[serde(default)]
+    owner: String,
+    #[serde(default)]
+    token: u64,
+    #[serde(default)]
+    other: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Reads one line; `None` for what is none, such as a last line that was torn.
+pub(super) fn from_line(line: &[u8]) -> Option<Past> {
+    let wire: WirePast = serde_json::from_slice(line).ok()?;
+    Some(Past {
+        at: wire.at.parse().ok()?,
+        event: crate::text::escape(wire.event.as_bytes()),
+        resource: wire.resource.and_then(|resource| resource.try_into().ok()),
+        key: ResourceKey::from_hex(wire.key.as_bytes())?,
+        owner: Owner::new(wire.owner).ok(),
+        token: Token::new(wire.token),
+        other: wire.other.and_then(|owner| Owner::new(owner).ok()),
+        reason: wire.reason.and_then(|reason| Reason::new(reason).ok()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        clock::Timestamp,
-        owner::Owner,
-        record::Reason,
-        resource::{RepoPath, Resource, Scope, Target},
-    };
+    use crate::resource::{RepoPath, Scope, Target};
 
     #[test]
     fn a_line_is_never_longer_than_one_write() {
@@ -90,5 +162,33 @@ mod tests {
         assert!(bytes.len() <= MAX_LINE);
         assert!(bytes.ends_with(b"}\n"));
         assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
+    }
+
+    #[test]
+    fn a_line_is_read_back_and_a_torn_one_is_not() {
+        let line = JournalLine {
+            at: Timestamp::from_millis(1_000),
+            event: Event::Broken,
+            resource: Resource {
+                scope: Scope::implicit(),
+                target: Target::Area(RepoPath::new(&b"a\xff"[..]).expect("a path")),
+            },
+            owner: Owner::new("A").expect("an owner"),
+            token: Token::new(7),
+            other: Some(Owner::new("B").expect("an owner")),
+            reason: Some(Reason::new("gone").expect("a reason")),
+        };
+        let bytes = to_bytes(&line, &BTreeMap::new());
+        let past = from_line(&bytes).expect("a line");
+        assert_eq!(past.resource.as_ref(), Some(&line.resource));
+        assert_eq!((past.event.as_str(), past.token, past.other), ("broken", Token::new(7), line.other));
+        assert_eq!(from_line(&bytes[..bytes.len() - 3]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_panics(bytes: Vec<u8>) {
+            let _ = from_line(&bytes);
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::{cell::RefCell, collections::BTreeMap};
 
 use super::{
-    Access, Change, Committed, Decide, JournalLine, Plan, ReadSet, Seen, Store, StoreError, TokenRule, View, next_token,
+    Access, Change, Committed, Decide, JournalLine, Plan, ReadSet, Seen, Store, StoreError, Ticket, TokenRule, View,
+    next_token,
 };
 use crate::resource::ResourceKey;
 
@@ -21,6 +22,7 @@ struct State {
     records: BTreeMap<ResourceKey, Seen>,
     counter: u64,
     next_sweep: i64,
+    queue: Vec<Ticket>,
     journal: Vec<JournalLine>,
 }
 
@@ -54,6 +56,9 @@ impl State {
             if read.all || read.own.contains(key) || read.around.contains(key) || is_below() {
                 view.insert(*key, seen.clone());
             }
+        }
+        if read.queue {
+            view.queue.clone_from(&self.queue);
         }
         view
     }
@@ -104,5 +109,15 @@ impl Store for MemoryStore {
             }
         }
         Err(StoreError::TooSlow)
+    }
+
+    fn enqueue(&self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.dequeue(&ticket.name);
+        self.state.borrow_mut().queue.push(ticket.clone());
+        Ok(())
+    }
+
+    fn dequeue(&self, name: &str) {
+        self.state.borrow_mut().queue.retain(|ticket| ticket.name != name);
     }
 }

@@ -9,6 +9,10 @@
 pub mod file;
 mod journal;
 pub mod memory;
+mod ticket;
+
+pub use journal::Past;
+pub use ticket::{Ticket, TicketError};
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
@@ -30,9 +34,25 @@ pub struct ReadSet {
     pub below: Vec<Resource>,
     /// Every record there is. The decision may change all of them.
     pub all: bool,
+    /// The requests that wait their turn.
+    pub queue: bool,
 }
 
 impl ReadSet {
+    /// Only the queue.
+    #[must_use]
+    pub fn only_the_queue() -> Self {
+        Self { queue: true, ..Self::default() }
+    }
+
+    /// Adds what has to be seen to tell whether all of `resources` could be had; nothing of it may be changed for that.
+    pub fn look_at<'r>(&mut self, resources: impl IntoIterator<Item = &'r Resource>) {
+        let other = Self::overlapping(resources);
+        self.around.extend(other.own.into_iter().chain(other.around));
+        self.below.extend(other.below);
+        self.normalize();
+    }
+
     /// Everything that overlaps `resources`, and the records of the resources themselves.
     #[must_use]
     pub fn overlapping<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
@@ -95,6 +115,8 @@ pub struct Unreadable {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct View {
     entries: BTreeMap<ResourceKey, Seen>,
+    /// The requests that wait, in no particular order, when the read set asked for them.
+    pub queue: Vec<Ticket>,
 }
 
 impl View {
@@ -159,6 +181,8 @@ pub enum Event {
     Granted,
     /// A lease was granted in place of one that had expired.
     TakenOver,
+    /// A lease was found to have expired, when somebody took it over; the line's time is that of the expiry.
+    Expired,
     /// The owner gave a lease back.
     Released,
     /// Somebody ended a lease of somebody else.
@@ -343,6 +367,15 @@ pub trait Store {
     /// # Errors
     /// [`StoreError`]: then nothing was changed, unless it is [`StoreError::NotUndone`].
     fn change(&self, read: &ReadSet, access: Access, decision: &mut dyn Decide) -> Result<Committed, StoreError>;
+
+    /// Puts a ticket into the queue, in place of the one with its name. It needs not survive a crash of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError`]: then it is not in the queue.
+    fn enqueue(&self, ticket: &Ticket) -> Result<(), StoreError>;
+
+    /// Takes a ticket out of the queue. That it cannot be taken out is no error: it ends by itself.
+    fn dequeue(&self, name: &str);
 }
 
 /// The token rule of the design: above the counter, above the token that is replaced, above the Unix time in milliseconds.

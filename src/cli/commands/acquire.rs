@@ -5,19 +5,20 @@ use std::fmt::Write as _;
 use clap::Args;
 use git_agentlock::{
     duration::{Ttl, parse_millis},
-    locks::{Acquired, Conflict, Grant, Holder, Request},
+    locks::{Acquired, Conflict, Grant, Holder, Locks, Patience, Request, Told, Waited},
     policy::TtlLimits,
     record::Reason,
     resource::Resource,
 };
 
 use crate::cli::{
-    args::{OwnerArg, Targets},
+    args::{Global, OwnerArg, Targets},
     context::{Context, Located},
     exit::Kind,
     failure::Failure,
-    output::Output,
+    output::{self, Output},
     render::human,
+    signals::Signals,
     targets,
 };
 
@@ -34,12 +35,15 @@ pub(crate) struct AcquireArgs {
     /// How long the leases last: 90s, 5m, 1h 30m, or plain seconds [default: the policy's]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
+    /// Wait for so long for what is held [default: not at all]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    wait: Option<String>,
     /// Why, for those who find it held (at most 1,000 bytes)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: AcquireArgs) -> Result<Output, Failure> {
+pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Result<Output, Failure> {
     let mut output = Output::new("acquire");
     let owner_given = args.owner.owner.is_some();
     if targets::looks_like_path_and_session(context, &args.targets.paths, owner_given) {
@@ -58,16 +62,99 @@ pub(crate) fn run(context: &Context, args: AcquireArgs) -> Result<Output, Failur
     output.notes = named.notes;
 
     let request = Request { owner, wants, reason, pid: std::process::id() };
-    let told = context.locks(&store, policy).acquire(&request)?;
+    let locks = context.locks(&store, policy);
+    let wait_ms = args.wait.as_deref().map(parse_wait).transpose()?.unwrap_or(0);
+    let told = if wait_ms == 0 {
+        let told = locks.acquire(&request)?;
+        Told { value: Some(told.value), warnings: told.warnings }
+    } else {
+        wait(&locks, &request, wait_ms, global, &mut output.signal)?
+    };
     output.warnings.extend(told.warnings);
     match told.value {
-        Acquired::Granted(grants) => granted(&mut output, &grants),
-        Acquired::Refused(conflicts) => refused(&mut output, &conflicts),
+        Some(Acquired::Granted(grants)) => {
+            granted(&mut output, &grants);
+            note_other_work_trees(context, &named.located, &locks, &mut output);
+            note_nested_repositories(&named.located, &mut output);
+        }
+        Some(Acquired::Refused(conflicts)) => refused(&mut output, &conflicts),
+        None => {
+            output
+                .failures
+                .push(Failure::new(Kind::Conflict, "interrupted while waiting").hint("nothing was acquired"));
+        }
     }
     Ok(output)
 }
 
-fn parse_reason(text: String) -> Result<Reason, Failure> {
+fn parse_wait(text: &str) -> Result<u64, Failure> {
+    parse_millis(text).map_err(|error| {
+        Failure::invalid(format!("--wait: {error}")).hint("write it as 30s, 5m, 1h 30m, or in plain seconds")
+    })
+}
+
+/// `None`: a signal came; nothing is held then.
+fn wait(
+    locks: &Locks<'_>,
+    request: &Request,
+    wait_ms: u64,
+    global: &Global,
+    signal: &mut Option<u8>,
+) -> Result<Told<Option<Acquired>>, Failure> {
+    let signals = Signals::catch();
+    let mut begin = |conflicts: &[Conflict]| {
+        for conflict in conflicts {
+            output::say_now(global, &format!("waiting for {}: {}", conflict.wanted, human::held_by(&conflict.holder)));
+        }
+    };
+    let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), request.pid);
+    let patience = Patience {
+        wait_ms,
+        begin: &mut begin,
+        cancelled: &|| signals.caught().is_some(),
+        sleep: &|ms| std::thread::sleep(std::time::Duration::from_millis(ms)),
+        ticket_name: format!("{}-{chance:016x}", request.pid),
+    };
+    let told = locks.acquire_waiting(request, patience)?;
+    let value = match told.value {
+        Waited::Answered(answer) => Some(answer),
+        Waited::Cancelled => {
+            *signal = signals.caught();
+            None
+        }
+    };
+    Ok(Told { value, warnings: told.warnings })
+}
+
+/// Linked work trees have their own files, so their locks are apart; that somebody works on the same path there is still good to know.
+fn note_other_work_trees(context: &Context, located: &[Located], locks: &Locks<'_>, output: &mut Output) {
+    let elsewhere = context.in_other_work_trees(located);
+    // A note only: when it cannot be told, the grant stands as it is.
+    for report in locks.check(&elsewhere).unwrap_or_default() {
+        for holder in report.foreign(None) {
+            if let Holder::Lease(lease) = holder {
+                let name = git_agentlock::text::escape(&lease.resource.scope.work_tree);
+                let tree = if name.is_empty() { "the main work tree".to_owned() } else { format!("work tree {name}") };
+                output.notes.push(format!("note: in {tree}, {} is {}", lease.resource, human::held_by(holder)));
+            }
+        }
+    }
+}
+
+/// An area ends where another repository begins.
+fn note_nested_repositories(located: &[Located], output: &mut Output) {
+    const SHOWN: usize = 3;
+    for dir in located.iter().filter_map(Located::area_dir) {
+        let nested = git_agentlock::git::repositories_below(&dir, SHOWN);
+        if let [first, ..] = nested.as_slice() {
+            let more = if nested.len() < SHOWN { "" } else { " and perhaps more" };
+            let shown = git_agentlock::text::escape_path(first);
+            output.notes.push(format!("note: not locked, being a repository of its own: {shown}{more}"));
+        }
+    }
+}
+
+pub(super) fn parse_reason(text: String) -> Result<Reason, Failure> {
     Reason::new(text).map_err(|error| Failure::invalid(error.to_string()).hint("shorten it"))
 }
 
@@ -140,7 +227,7 @@ fn refused(output: &mut Output, conflicts: &[Conflict]) {
         };
         let message = format!("cannot acquire {}: {through}{}", conflict.wanted, human::held_by(&conflict.holder));
         output.failures.push(match &conflict.holder {
-            Holder::Lease(_) => Failure::new(Kind::Conflict, message),
+            Holder::Lease(_) | Holder::Waiting { .. } => Failure::new(Kind::Conflict, message),
             Holder::Unknown { .. } => Failure::new(Kind::Damaged, message),
         });
     }

@@ -41,15 +41,11 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure>
         None => None,
     };
     let own = Context::owner(None).ok().flatten().map(|known| known.owner);
-    let repository = context.here("the current directory")?;
-    let policy = context.policy(repository.as_ref())?;
-    context.warn_of_own_store(repository.as_deref());
-    let store = context.open_store(repository.as_deref(), &policy.policy);
-    let project = repository.as_deref().map_or(Project::Outside, |here| context.project(here, &policy.policy));
-
-    let listing = context.locks(&store, &policy.policy).list()?;
+    let whole = context.whole()?;
+    let policy = &whole.policy;
+    let listing = context.locks(&whole.store, &policy.policy).list()?;
     let is_wanted = |lease: &Lease| {
-        (args.store || lease.resource.scope.project == project)
+        whole.is_meant(&lease.resource, args.store)
             && only.as_ref().is_none_or(|owner| lease.owner == *owner)
             && (!args.expired || lease.state == State::Expired)
     };

@@ -1,9 +1,13 @@
 //! One file per command: its arguments and one `run`. Commands do not call each other.
 
 pub(crate) mod acquire;
+pub(crate) mod break_;
 pub(crate) mod check;
+pub(crate) mod doctor;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod policy;
+pub(crate) mod prune;
 pub(crate) mod release;
 pub(crate) mod renew;
 pub(crate) mod whoami;

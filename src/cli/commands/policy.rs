@@ -27,13 +27,7 @@ pub(crate) struct PolicyArgs {
 
 pub(crate) fn run(context: &Context, args: PolicyArgs) -> Result<Output, Failure> {
     let mut output = Output::new("policy");
-    let targets = Targets {
-        paths: args.paths,
-        area: false,
-        resources: Vec::new(),
-        pathspec_from_file: None,
-        pathspec_file_nul: false,
-    };
+    let targets = Targets::of_paths(args.paths);
     let (policy, located) = if targets.paths.is_empty() {
         let repository = context.here("the current directory").ok().flatten();
         (context.policy(repository.as_ref())?, Vec::new())

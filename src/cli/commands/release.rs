@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use clap::Args;
 use git_agentlock::{
     locks::{GiveBack, Loss, Release},
+    owner::Owner,
     record::Token,
     resource::Resource,
 };
 
 use super::renew::{lost, parse_token};
 use crate::cli::{
-    args::{OwnerArg, Targets},
+    args::{AllArgs, OwnerArg, Targets},
     context::Context,
     exit::Kind,
     failure::Failure,
@@ -35,10 +36,15 @@ pub(crate) struct ReleaseArgs {
     /// Only if it is still the lease with this token
     #[arg(long, value_name = "N", value_parser = parse_token)]
     token: Option<Token>,
+    #[command(flatten)]
+    all: AllArgs,
 }
 
 pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failure> {
     let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    if args.all.all {
+        return all(context, &owner, args.all.store);
+    }
     let named = targets::resolve(context, &args.targets)?;
     let store = context.one_store(&named.located)?;
     let give_back = |resource: &Resource| GiveBack { resource: resource.clone(), token: args.token };
@@ -51,6 +57,32 @@ pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failu
         let result = one(&mut output, &item.resource, release);
         output.document.results.get_or_insert_default().push(result);
     }
+    Ok(output)
+}
+
+/// Every lease of the owner: the shutdown of a session.
+fn all(context: &Context, owner: &Owner, whole_store: bool) -> Result<Output, Failure> {
+    let mut output = Output::new("release");
+    let whole = context.whole()?;
+    let locks = context.locks(&whole.store, &whole.policy.policy);
+    let told = locks.release_all(owner, &|resource| whole.is_meant(resource, whole_store))?;
+    output.warnings.extend(told.warnings);
+    output.document.results = Some(Vec::new());
+    let mut released = 0_usize;
+    for release in told.value {
+        let resource = match &release {
+            Release::Released(lease) => {
+                released = released.saturating_add(1);
+                lease.resource.clone()
+            }
+            Release::Failed { resource, .. } => resource.clone(),
+            // Only one's own records were asked for.
+            _ => continue,
+        };
+        let result = one(&mut output, &resource, release);
+        output.document.results.get_or_insert_default().push(result);
+    }
+    let _ = writeln!(output.text, "{released} released");
     Ok(output)
 }
 
@@ -85,7 +117,7 @@ fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc 
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
             fail(output, Failure::new(kind, format!("{what}: {}", human::held_by(&holder))))
         }
-        Release::Failed(error) => {
+        Release::Failed { source: error, .. } => {
             output.document.locked = true;
             let mut failure = Failure::from(error);
             failure.message = format!("{what}: {}", failure.message);

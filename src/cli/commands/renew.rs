@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use clap::Args;
 use git_agentlock::{
     locks::{Loss, Prolong, Renewal},
+    owner::Owner,
     record::Token,
     resource::Resource,
 };
 
 use super::acquire::{allowed, parse_ttl};
 use crate::cli::{
-    args::{OwnerArg, Targets},
+    args::{AllArgs, OwnerArg, Targets},
     context::{Context, Located},
     exit::Kind,
     failure::Failure,
@@ -38,6 +39,8 @@ pub(crate) struct RenewArgs {
     /// Only if it is still the lease with this token
     #[arg(long, value_name = "N", value_parser = parse_token)]
     token: Option<Token>,
+    #[command(flatten)]
+    all: AllArgs,
 }
 
 /// A token as `acquire` prints it.
@@ -48,9 +51,12 @@ pub(super) fn parse_token(text: &str) -> Result<Token, String> {
 
 pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure> {
     let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
+    if args.all.all {
+        return all(context, &owner, asked, args.all.store);
+    }
     let named = targets::resolve(context, &args.targets)?;
     let store = context.one_store(&named.located)?;
-    let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
     let mut items = Vec::with_capacity(named.located.len());
     for Located { resource, policy, .. } in &named.located {
         let limits = policy.policy.ttl(&resource.target);
@@ -66,6 +72,45 @@ pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure
         let result = one(&mut output, &item.resource, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
+    Ok(output)
+}
+
+/// Every lease of the owner. One whose TTL the policy does not allow is an error for it alone.
+fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) -> Result<Output, Failure> {
+    let mut output = Output::new("renew");
+    let whole = context.whole()?;
+    let refused = std::cell::RefCell::new(Vec::new());
+    let ask = |resource: &Resource| {
+        if !whole.is_meant(resource, whole_store) {
+            return None;
+        }
+        let limits = whole.policy.policy.ttl(&resource.target);
+        match asked.map(|ms| allowed(ms, &limits, resource)).transpose() {
+            Ok(ttl) => Some(Prolong { resource: resource.clone(), ttl, cap: limits.max.value, token: None }),
+            Err(failure) => {
+                refused.borrow_mut().push(failure);
+                None
+            }
+        }
+    };
+    let told = context.locks(&whole.store, &whole.policy.policy).renew_all(owner, &ask, std::process::id())?;
+    output.warnings.extend(told.warnings);
+    output.document.locked = true;
+    output.document.results = Some(Vec::new());
+    for renewal in &told.value {
+        let Renewal::Renewed { lease, .. } = renewal else { continue };
+        let result = one(&mut output, &lease.resource, renewal);
+        output.document.results.get_or_insert_default().push(result);
+    }
+    output.document.locked &= !told.value.is_empty();
+    output.failures.extend(refused.into_inner());
+    if told.value.is_empty() && output.failures.is_empty() {
+        let message = format!("{owner} holds no lease that could be renewed");
+        output.failures.push(
+            Failure::new(Kind::Absent, message).hint("acquire again, and look at what you protected before you go on"),
+        );
+    }
+    let _ = writeln!(output.text, "{} renewed", told.value.len());
     Ok(output)
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn held_by(holder: &Holder) -> String {
             length(lease.remaining_ms),
             because(lease.reason.as_ref())
         ),
+        Holder::Waiting { owner, since } => format!("left to {owner}, who has waited for it since {}", moment(*since)),
         Holder::Unknown { record, until } => {
             let until = until.map_or("until it is moved away".to_owned(), |until| format!("until {}", moment(until)));
             format!(

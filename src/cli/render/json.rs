@@ -3,8 +3,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use git_agentlock::{
     locks::{Conflict, Grant, Holder, Lease, State},
+    owner::Owner,
     resource::{Project, RepoPath, Target},
-    store::Unreadable,
+    store::{Past, Unreadable},
 };
 use serde::Serialize;
 
@@ -34,6 +35,10 @@ pub(crate) struct Document {
     pub(crate) policy: Option<Vec<PolicyDoc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<Vec<TtlDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) findings: Option<Vec<FindingDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<Vec<PastDoc>>,
     error: Option<ErrorDoc>,
 }
 
@@ -219,15 +224,30 @@ pub(crate) struct ConflictDoc {
     lease: Option<LeaseDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<UnreadableDoc>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    queued: Option<QueuedDoc>,
+}
+
+/// Somebody who has waited for longer and can have it now.
+#[derive(Debug, Clone, Serialize)]
+struct QueuedDoc {
+    owner: String,
+    state: &'static str,
+    waiting_since: String,
 }
 
 impl ConflictDoc {
     pub(crate) fn new(wanted: &git_agentlock::resource::Resource, holder: &Holder) -> Self {
-        let (lease, unreadable) = match holder {
-            Holder::Lease(lease) => (Some(lease.as_ref().into()), None),
-            Holder::Unknown { record, until } => (None, Some(UnreadableDoc::new(record, *until))),
-        };
-        Self { wanted: wanted.into(), lease, unreadable }
+        let mut conflict = Self { wanted: wanted.into(), lease: None, unreadable: None, queued: None };
+        match holder {
+            Holder::Lease(lease) => conflict.lease = Some(lease.as_ref().into()),
+            Holder::Unknown { record, until } => conflict.unreadable = Some(UnreadableDoc::new(record, *until)),
+            Holder::Waiting { owner, since } => {
+                let (owner, waiting_since) = (owner.as_str().to_owned(), since.to_string());
+                conflict.queued = Some(QueuedDoc { owner, state: "queued", waiting_since });
+            }
+        }
+        conflict
     }
 }
 
@@ -271,4 +291,42 @@ pub(crate) struct TtlDoc {
     pub(crate) default_ms: u64,
     pub(crate) min_ms: u64,
     pub(crate) max_ms: u64,
+}
+
+/// Something that `doctor` has found.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct FindingDoc {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) remedy: String,
+    pub(crate) fixed: bool,
+}
+
+/// A line of the journal.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PastDoc {
+    at: String,
+    event: String,
+    /// Null when it was too long for the journal or could not be read.
+    resource: Option<ResourceDoc>,
+    owner: Option<String>,
+    token: Option<u64>,
+    /// Whose lease was taken over, or who broke it.
+    other: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<&Past> for PastDoc {
+    fn from(past: &Past) -> Self {
+        let name = |owner: &Owner| owner.as_str().to_owned();
+        Self {
+            at: past.at.to_string(),
+            event: past.event.clone(),
+            resource: past.resource.as_ref().map(Into::into),
+            owner: past.owner.as_ref().map(name),
+            token: past.token.map(git_agentlock::record::Token::get),
+            other: past.other.as_ref().map(name),
+            reason: past.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+        }
+    }
 }

@@ -187,6 +187,23 @@ mod unix {
         retry(|| fs::lstat(path)).map(|stat| told(&stat).id)
     }
 
+    /// Gives a file or directory the store's permissions.
+    pub(in crate::store::file) fn set_mode(path: &Path, modes: Modes) -> io::Result<()> {
+        let is_dir = retry(|| fs::lstat(path)).map(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())?;
+        retry(|| fs::chmod(path, mode(if is_dir { modes.dir } else { modes.file })))
+    }
+
+    /// What is wrong with the permissions of a file or directory, if anything: it should have at least these bits, and let this user in.
+    #[expect(clippy::useless_conversion, reason = "narrower on other systems")]
+    pub(in crate::store::file) fn permission_problem(path: &Path, wanted: u32) -> Option<String> {
+        let has = u32::from(retry(|| fs::lstat(path)).ok()?.st_mode) & 0o2777;
+        let access = fs::Access::READ_OK | fs::Access::WRITE_OK;
+        if let Err(error) = fs::accessat(fs::CWD, path, access, AtFlags::EACCESS) {
+            return Some(format!("it cannot be read and written: {}", crate::store::io_cause(&error.into())));
+        }
+        (has & wanted != wanted).then(|| format!("its mode is {has:04o}, and those who share it need {wanted:04o}"))
+    }
+
     #[expect(clippy::useless_conversion, reason = "the types differ between systems")]
     fn told(stat: &fs::Stat) -> Stat {
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -211,7 +228,7 @@ mod unix {
 }
 
 #[cfg(unix)]
-pub(super) use unix::{id_at, stat_file};
+pub(super) use unix::{id_at, permission_problem, set_mode, stat_file};
 
 #[cfg(not(unix))]
 mod portable {
@@ -305,6 +322,16 @@ mod portable {
         fs::symlink_metadata(path).map(|meta| told(&meta).id)
     }
 
+    /// Permissions are inherited here.
+    pub(in crate::store::file) fn set_mode(_path: &Path, _modes: Modes) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(in crate::store::file) fn permission_problem(path: &Path, _wanted: u32) -> Option<String> {
+        let is_readonly = fs::symlink_metadata(path).ok()?.permissions().readonly();
+        is_readonly.then(|| "it is read-only".to_owned())
+    }
+
     fn told(meta: &fs::Metadata) -> Stat {
         let since_1970 = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         Stat {
@@ -318,4 +345,4 @@ mod portable {
 }
 
 #[cfg(not(unix))]
-pub(super) use portable::{id_at, stat_file};
+pub(super) use portable::{id_at, permission_problem, set_mode, stat_file};

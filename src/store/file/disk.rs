@@ -112,7 +112,7 @@ fn flock(file: &File, share: Share, patience: Duration, path: &Path) -> Result<(
                 return Err(io_error("take the mutex", path)(error));
             }
             Err(_) if start.elapsed() >= patience => {
-                let holder = holder::of(file);
+                let holder = dir::stat_file(file).map(|stat| holder::of(stat.id)).unwrap_or_default().first().copied();
                 return Err(StoreError::Busy { path: path.to_owned(), waited_s: patience.as_secs(), holder });
             }
             Err(TryLockError::Error(_)) => {}
@@ -131,28 +131,70 @@ fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(0.5 + chance as f64 / 2048.0)
 }
 
+/// Whether nobody holds a mutex at this moment. Looks only; a missing one is free.
+pub(super) fn is_free(dir: &Dir, name: &str) -> bool {
+    match dir.open_file(name, Open::Read) {
+        Ok(file) => !matches!(try_flock(&file, Share::Shared), Err(TryLockError::WouldBlock)),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether two descriptors exclude each other on this file; `None` when that cannot be tried now.
+pub(super) fn excludes(dir: &Dir, name: &str) -> Option<bool> {
+    let (first, second) = (dir.open_file(name, Open::Read).ok()?, dir.open_file(name, Open::Read).ok()?);
+    try_flock(&first, Share::Exclusive).ok()?;
+    Some(matches!(try_flock(&second, Share::Exclusive), Err(TryLockError::WouldBlock)))
+}
+
+/// The processes that hold an flock on a file, as far as the system tells.
+pub(super) fn holders(path: &Path) -> Vec<u32> {
+    dir::id_at(path).map(holder::of).unwrap_or_default()
+}
+
+/// Whether a process is stopped (by a signal or a debugger), as far as the system tells.
+pub(super) fn is_stopped(pid: u32) -> bool {
+    // 4711 (name) T …; the name may contain anything, also `)`.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+}
+
+/// The kind of the file system at a path, when locks may not hold there.
+pub(super) fn unreliable_file_system(path: &Path) -> Option<&'static str> {
+    #[cfg(target_os = "linux")]
+    {
+        let kind = rustix::fs::statfs(path).ok()?.f_type;
+        super::diagnose::unreliable(u64::try_from(kind).ok()?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// Who holds an flock, as far as the system tells.
 mod holder {
-    use super::File;
+    use super::dir::FileId;
 
     #[cfg(target_os = "linux")]
-    pub(super) fn of(file: &File) -> Option<u32> {
-        let (device, inode) = super::dir::stat_file(file).ok()?.id;
+    pub(super) fn of((device, inode): FileId) -> Vec<u32> {
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let wanted = format!("{major:02x}:{minor:02x}:{inode}");
-        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
         // 1: FLOCK  ADVISORY  WRITE 4711 fe:00:131 0 EOF; a line with `->` is a waiter.
-        locks.lines().filter(|line| !line.contains("->")).find_map(|line| {
+        let held = locks.lines().filter(|line| !line.contains("->"));
+        held.filter_map(|line| {
             let mut fields = line.split_whitespace();
             (fields.nth(1)? == "FLOCK").then_some(())?;
             let pid = fields.nth(2)?.parse().ok()?;
             (fields.next()? == wanted).then_some(pid)
         })
+        .collect()
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn of(_file: &File) -> Option<u32> {
-        None
+    pub(super) fn of(_: FileId) -> Vec<u32> {
+        Vec::new()
     }
 }
 

@@ -1,25 +1,52 @@
 //! Appending to the journal. Nothing depends on it, so nothing here can fail a change.
 
-use std::{collections::BTreeMap, io::Write as _};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+};
 
 use super::{
     dir::{self, Dir, Modes, Open},
+    disk::{io_error, read_up_to},
     layout::{JOURNAL, OLD_JOURNAL},
 };
 use crate::{
-    record::Token,
+    clock::Timestamp,
+    owner::Owner,
+    record::{Reason, Token},
     resource::ResourceKey,
-    store::{JournalLine, journal::to_bytes},
+    store::{
+        JournalLine, Past, StoreError,
+        journal::{from_line, quarantined, to_bytes},
+    },
 };
 
 /// A journal that has grown to this many bytes makes room for a new one; one old one is kept.
 const ROTATE_AT: u64 = 1024 * 1024;
+/// A batch of many leases may make a journal larger than that; no more than this is read of one.
+const READ_AT_MOST: usize = 64 * 1024 * 1024;
 
 /// Appends each line with one `write`, so that lines of several processes do not mix. What cannot be written is lost.
 pub(super) fn append(root: &Dir, lines: &[JournalLine], fresh: &BTreeMap<ResourceKey, Token>, modes: Modes) {
     if lines.is_empty() {
         return;
     }
+    write(root, lines.iter().map(|line| to_bytes(line, fresh)), modes);
+}
+
+/// Notes that a damaged record was moved away.
+pub(super) fn append_quarantined(
+    root: &Dir,
+    at: Timestamp,
+    key: ResourceKey,
+    by: Option<&Owner>,
+    reason: Option<&Reason>,
+    modes: Modes,
+) {
+    write(root, std::iter::once(quarantined(at, key, by, reason)), modes);
+}
+
+fn write(root: &Dir, lines: impl Iterator<Item = Vec<u8>>, modes: Modes) {
     let created = || root.create_new(JOURNAL, modes).and_then(|_| root.open_file(JOURNAL, Open::Append));
     let Ok(mut file) = root.open_file(JOURNAL, Open::Append).or_else(|_| created()) else { return };
     match dir::stat_file(&file) {
@@ -28,8 +55,26 @@ pub(super) fn append(root: &Dir, lines: &[JournalLine], fresh: &BTreeMap<Resourc
         _ => {}
     }
     for line in lines {
-        let _ = file.write(&to_bytes(line, fresh));
+        let _ = file.write(&line);
     }
+}
+
+/// The whole history, the oldest first. Lines that cannot be read are left out.
+pub(super) fn read(root: &Dir) -> Result<Vec<Past>, StoreError> {
+    let mut history = Vec::new();
+    for name in [OLD_JOURNAL, JOURNAL] {
+        let path = root.path_of(name);
+        let file = match root.open_file(name, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(io_error("open the journal", &path))?,
+        };
+        if !dir::stat_file(&file).is_ok_and(|stat| stat.is_file) {
+            continue;
+        }
+        let bytes = read_up_to(&file, READ_AT_MOST).map_err(io_error("read the journal", &path))?;
+        history.extend(bytes.split(|b| *b == b'\n').filter_map(from_line));
+    }
+    Ok(history)
 }
 
 /// Makes the journal the old one, unless somebody else is just doing so. A line that another process writes meanwhile

@@ -6,6 +6,8 @@
 //! v1/a/<63 hex>.lock         one record; the shard is the first of the key's 64 hex digits
 //! v1/a/tmp-<63 hex>          a record that is being written; left over when nobody holds the shard
 //! v1/journal.jsonl  v1/journal.1.jsonl
+//! v1/queue/<name>.ticket     a request that waits its turn
+//! v1/quarantine/             damaged records that were moved away
 //! ```
 
 use crate::resource::ResourceKey;
@@ -18,6 +20,9 @@ pub(super) const GATE: &str = "gate";
 pub(super) const MUTEX: &str = "mutex";
 pub(super) const JOURNAL: &str = "journal.jsonl";
 pub(super) const OLD_JOURNAL: &str = "journal.1.jsonl";
+
+pub(super) const QUEUE: &str = "queue";
+pub(super) const QUARANTINE: &str = "quarantine";
 
 /// One of the 16 directories that records are spread over, so that writers seldom meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +63,19 @@ const TEMP: &str = "tmp-";
 
 pub(super) fn is_temp(name: &str) -> bool {
     name.starts_with(TEMP)
+}
+
+pub(super) fn ticket_file(name: &str) -> String {
+    format!("{name}.ticket")
+}
+
+pub(super) fn temp_of_ticket(name: &str) -> String {
+    format!("{TEMP}{name}")
+}
+
+/// The name of a ticket, by that of its file; `None` for any other file.
+pub(super) fn ticket_name(file: &str) -> Option<&str> {
+    file.strip_suffix(".ticket").filter(|name| crate::store::Ticket::is_name(name))
 }
 
 /// The key of a record, by its shard and file name; `None` for any other file.

@@ -12,10 +12,12 @@
 //! wrote is not free, but cannot be told either.
 
 mod change;
+pub mod diagnose;
 mod dir;
 mod disk;
 mod journal;
 mod layout;
+mod queue;
 mod shard;
 
 use std::{
@@ -30,7 +32,7 @@ use self::{
     disk::{io_error, read_up_to},
     layout::{FORMAT, NEWER, Names, Shard, key_of},
 };
-use super::{Access, Committed, Decide, ReadSet, Seen, Store, StoreError, Unreadable, View};
+use super::{Access, Committed, Decide, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
 use crate::{
     clock::Timestamp,
     record::{Record, RecordError},
@@ -87,6 +89,14 @@ impl FileStore {
     #[must_use]
     pub fn dir(&self) -> PathBuf {
         self.base.join(FORMAT)
+    }
+
+    /// What the journal says has happened, the oldest first. Nothing depends on it; it may be incomplete.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a journal that cannot be read.
+    pub fn history(&self) -> Result<Vec<Past>, StoreError> {
+        self.open()?.map_or(Ok(Vec::new()), |root| journal::read(&root.dir))
     }
 
     /// Opens what exists; `None` when there is no store yet.
@@ -160,6 +170,9 @@ impl Root {
             if let Some(seen) = self.read(*key)? {
                 view.insert(*key, seen);
             }
+        }
+        if read.queue {
+            view.queue = self.queue()?;
         }
         if read.all || !read.below.is_empty() {
             self.enumerate(quiescent, |key, seen| {
@@ -265,5 +278,13 @@ impl Store for FileStore {
 
     fn change(&self, read: &ReadSet, access: Access, decision: &mut dyn Decide) -> Result<Committed, StoreError> {
         change::run(self, read, access, decision)
+    }
+
+    fn enqueue(&self, ticket: &Ticket) -> Result<(), StoreError> {
+        queue::enqueue(self, ticket)
+    }
+
+    fn dequeue(&self, name: &str) {
+        queue::dequeue(self, name);
     }
 }

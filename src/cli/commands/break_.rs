@@ -1,0 +1,95 @@
+//! `break`: end somebody else's lease.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use git_agentlock::{locks::Break, owner::Owner, resource::Resource};
+
+use super::acquire::parse_reason;
+use crate::cli::{
+    args::{OwnerArg, Targets},
+    context::Context,
+    exit::Kind,
+    failure::Failure,
+    output::Output,
+    render::{
+        human,
+        json::{ConflictDoc, ResultDoc},
+    },
+    targets,
+};
+
+/// End somebody else's lease, with a reason that its owner is told
+///
+/// A last resort for people: the owner goes on working until it looks. Leases end by themselves when their time is up.
+#[derive(Debug, Args)]
+pub(crate) struct BreakArgs {
+    #[command(flatten)]
+    targets: Targets,
+    /// Why (at most 1,000 bytes); the one who held it is told
+    #[arg(long, value_name = "TEXT", required = true, allow_hyphen_values = true)]
+    reason: String,
+    #[command(flatten)]
+    owner: OwnerArg,
+}
+
+pub(crate) fn run(context: &Context, args: BreakArgs) -> Result<Output, Failure> {
+    let by: Option<Owner> = Context::owner(args.owner.owner.as_deref())?.map(|known| known.owner);
+    let reason = parse_reason(args.reason)?;
+    let named = targets::resolve(context, &args.targets)?;
+    let store = context.one_store(&named.located)?;
+    let resources: Vec<Resource> = named.located.iter().map(|located| located.resource.clone()).collect();
+    let mut output = Output::new("break");
+    let Some(first) = named.located.first() else { return Ok(output) };
+    let told = context.locks(&store, &first.policy.policy).break_leases(&resources, by.as_ref(), &reason)?;
+    output.warnings.extend(told.warnings);
+    for (resource, broken) in resources.iter().zip(told.value) {
+        let result = one(&mut output, resource, broken);
+        output.document.results.get_or_insert_default().push(result);
+    }
+    Ok(output)
+}
+
+fn one(output: &mut Output, resource: &Resource, broken: Break) -> ResultDoc {
+    let what = format!("cannot break the lease on {resource}");
+    let fail = |output: &mut Output, failure: Failure| {
+        let told = (failure.kind.as_str(), failure.message.clone());
+        output.failures.push(failure);
+        told
+    };
+    let (outcome, message) = match broken {
+        Break::Broken(lease) => {
+            output.has_changed = true;
+            output.document.leases.push(lease.as_ref().into());
+            let left = human::length(lease.remaining_ms);
+            let message = format!("broke the lease of {} on {}; it had {left} left", lease.owner, lease.resource);
+            let _ = writeln!(output.text, "{message}");
+            ("broken", message)
+        }
+        Break::Nothing { covered_by: None } => {
+            let message = format!("nothing to break: {resource} is free");
+            let _ = writeln!(output.text, "{message}");
+            ("nothing", message)
+        }
+        Break::Nothing { covered_by: Some(area) } => {
+            let failure = Failure::new(
+                Kind::Conflict,
+                format!("{what}: it has none of its own; {} is held by {}", area.resource, area.owner),
+            );
+            fail(output, failure.hint(format!("break the lease on {} instead", area.resource)))
+        }
+        Break::Unknown(holder) => {
+            output.document.locked = true;
+            output.document.conflicts.push(ConflictDoc::new(resource, &holder));
+            let failure = Failure::new(Kind::Damaged, format!("{what}: {}", human::held_by(&holder)));
+            fail(output, failure.hint("`git agentlock doctor --fix --reason TEXT` moves the record aside"))
+        }
+        Break::Failed(error) => {
+            output.document.locked = true;
+            let mut failure = Failure::from(error);
+            failure.message = format!("{what}: {}", failure.message);
+            fail(output, failure)
+        }
+    };
+    ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }
+}

@@ -1,0 +1,237 @@
+//! `doctor`: is the store healthy?
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use clap::Args;
+use git_agentlock::{
+    clock::{Clock as _, Now},
+    locks::{Lease, Locks, State, rules},
+    owner::Owner,
+    record::Reason,
+    resource::Project,
+    store::{Unreadable, file::diagnose::Ailment},
+    text::escape_path,
+};
+
+use super::acquire::parse_reason;
+use crate::cli::{
+    args::OwnerArg,
+    context::{Context, Whole},
+    exit::Exit,
+    failure::Failure,
+    output::Output,
+    render::{human, json::FindingDoc},
+};
+
+/// Look for what is wrong with the store, and say how to mend it
+///
+/// Exit code 0 and silence when all is well; 1 with one line and one remedy for each finding; 4 when it cannot be looked at.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Mend what is safe to mend: left-over files, permissions; damaged records are moved aside once they no longer count as held
+    #[arg(long)]
+    fix: bool,
+    /// With --fix: also move records aside that still count as held, for this reason
+    #[arg(long, value_name = "TEXT", requires = "fix", allow_hyphen_values = true)]
+    reason: Option<String>,
+    /// Look at the leases of every project of a shared store
+    #[arg(long)]
+    store: bool,
+    #[command(flatten)]
+    owner: OwnerArg,
+}
+
+/// One finding, and what `--fix` could do about it.
+struct Finding {
+    code: &'static str,
+    message: String,
+    remedy: String,
+    fixed: bool,
+}
+
+impl Finding {
+    fn new(code: &'static str, message: String, remedy: impl Into<String>) -> Self {
+        Self { code, message, remedy: remedy.into(), fixed: false }
+    }
+}
+
+pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure> {
+    let by: Option<Owner> = Context::owner(args.owner.owner.as_deref())?.map(|known| known.owner);
+    let reason = args.reason.map(parse_reason).transpose()?;
+    let whole = context.whole()?;
+    // They are findings here.
+    context.take_warnings();
+    let mut findings: Vec<Finding> = Vec::new();
+    for problem in &whole.policy.problems {
+        findings.push(Finding::new("policy", problem.to_string(), "mend that line; until then the file is not used"));
+    }
+    let ailments = whole.store.diagnose()?;
+    let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });
+    for ailment in &ailments {
+        findings.push(examine(context, &whole, ailment, fixing.as_ref())?);
+    }
+    let locks = context.locks(&whole.store, &whole.policy.policy);
+    findings.extend(of_leases(&locks, &whole, args.store, &context.clock.now())?);
+
+    let mut output = Output::new("doctor");
+    output.has_changed = findings.iter().any(|finding| finding.fixed);
+    let is_well = findings.iter().all(|finding| finding.fixed);
+    output.exit = Some(if is_well { Exit::Done } else { Exit::No });
+    for finding in findings {
+        let (mark, remedy) = if finding.fixed { ("fixed", "done") } else { ("finding", "remedy") };
+        let _ = writeln!(output.text, "{mark}: {}\n  {remedy}: {}", finding.message, finding.remedy);
+        let Finding { code, message, remedy, fixed } = finding;
+        output.document.findings.get_or_insert_default().push(FindingDoc { code, message, remedy, fixed });
+    }
+    output.document.findings.get_or_insert_default();
+    Ok(output)
+}
+
+struct Fixing<'f> {
+    by: Option<&'f Owner>,
+    reason: Option<&'f Reason>,
+}
+
+fn examine(
+    context: &Context,
+    whole: &Whole,
+    ailment: &Ailment,
+    fixing: Option<&Fixing<'_>>,
+) -> Result<Finding, Failure> {
+    let store = &whole.store;
+    let mut finding = match ailment {
+        Ailment::Damaged { record, .. } => damaged(record, whole, &context.clock.now()),
+        Ailment::LeftOver(path) => Finding::new(
+            "left_over",
+            format!("{} was left by a process that has ended", escape_path(path)),
+            "harmless; `git agentlock doctor --fix` removes it, and so does the next sweep",
+        ),
+        Ailment::Foreign(path) => Finding::new(
+            "foreign",
+            format!("{} is not a file of git-agentlock", escape_path(path)),
+            "find out who put it there, and move it away",
+        ),
+        Ailment::Permissions { path, what } => Finding::new(
+            "permissions",
+            format!("{}: {what}", escape_path(path)),
+            "let its owner run `git agentlock doctor --fix`, or change its mode",
+        ),
+        Ailment::FileSystem { path, kind } => Finding::new(
+            "file_system",
+            format!("{} is on {kind}, where locks may not exclude each other", escape_path(path)),
+            "keep the store on a local file system: set store.dir, or AGENT_REGISTRY_LOCK_DIR for everybody",
+        ),
+        Ailment::LocksDoNotExclude(path) => Finding::new(
+            "flock",
+            format!("two locks on {} do not exclude each other", escape_path(path)),
+            "do not rely on leases here; keep the store on another file system",
+        ),
+        Ailment::Sitting { path, pid, is_stopped } => sitting(path, *pid, *is_stopped),
+    };
+    let Some(fixing) = fixing else { return Ok(finding) };
+    match ailment {
+        Ailment::Damaged { key, record } => {
+            let now = context.clock.now();
+            if fixing.reason.is_some() || !is_held(record, whole, &now) {
+                let moved = store.quarantine(*key, now.wall, fixing.by, fixing.reason)?;
+                finding.fixed = true;
+                finding.remedy =
+                    moved.map_or("it is gone already".to_owned(), |to| format!("moved to {}", escape_path(&to)));
+            }
+        }
+        Ailment::LeftOver(path) => {
+            finding.fixed = store.clear_left_overs(std::slice::from_ref(path))? > 0;
+            "removed".clone_into(&mut finding.remedy);
+        }
+        Ailment::Permissions { path, .. } if store.restore_permissions(std::slice::from_ref(path)).is_ok() => {
+            finding.fixed = true;
+            "changed to the mode of the directory that the store lies in".clone_into(&mut finding.remedy);
+        }
+        _ => {}
+    }
+    Ok(finding)
+}
+
+fn is_held(record: &Unreadable, whole: &Whole, now: &Now) -> bool {
+    rules::held_until(record, whole.policy.policy.longest_ttl()).is_none_or(|until| now.wall < until)
+}
+
+fn damaged(record: &Unreadable, whole: &Whole, now: &Now) -> Finding {
+    let until = rules::held_until(record, whole.policy.policy.longest_ttl());
+    let counts = match until {
+        Some(until) if now.wall < until => format!("counts as held until {}", human::moment(until)),
+        Some(until) => format!("counted as held until {}", human::moment(until)),
+        None => "counts as held".to_owned(),
+    };
+    let remedy = if is_held(record, whole, now) {
+        "wait; or, if nobody works on it, `git agentlock doctor --fix --reason TEXT` moves it aside now"
+    } else {
+        "`git agentlock doctor --fix` moves it to quarantine/"
+    };
+    Finding::new("damaged", format!("record {}: {}; it {counts}", escape_path(&record.place), record.cause), remedy)
+}
+
+fn sitting(path: &std::path::Path, pid: u32, is_stopped: bool) -> Finding {
+    let (state, remedy) = match is_stopped {
+        true => (" and is stopped", format!("continue it (`kill -CONT {pid}`), or end it")),
+        false => ("", format!("see what process {pid} is; when it ends, the mutex is free")),
+    };
+    let message = format!("process {pid} sits on the mutex {}{state}; changes have to wait for it", escape_path(path));
+    Finding::new("busy", message, remedy)
+}
+
+/// What the leases themselves tell.
+fn of_leases(locks: &Locks<'_>, whole: &Whole, whole_store: bool, now: &Now) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    let leases: Vec<Lease> = locks.list()?.leases;
+    let mine: Vec<&Lease> = leases.iter().filter(|lease| whole.is_meant(&lease.resource, whole_store)).collect();
+    let stale: Vec<&&Lease> = mine.iter().filter(|lease| lease.state == State::Expired).collect();
+    if !stale.is_empty() {
+        let longest_ago = stale.iter().map(|lease| lease.remaining_ms).min().unwrap_or(0);
+        findings.push(Finding::new(
+            "stale",
+            format!(
+                "{} expired lease(s) are still recorded, the oldest for {}",
+                stale.len(),
+                human::length(longest_ago)
+            ),
+            "harmless; `git agentlock prune` removes them",
+        ));
+    }
+    for lease in mine.iter().filter(|lease| lease.state == State::Live) {
+        if lease.remaining_ms > lease.ttl.millis_i64() || lease.acquired_at > now.wall {
+            findings.push(Finding::new(
+                "clock",
+                format!("the lease of {} on {} is from the future: a clock was set back", lease.owner, lease.resource),
+                "check the clock; the next refused `acquire` brings the lease back to one TTL from then",
+            ));
+        }
+    }
+    findings.extend(leases.iter().filter_map(|lease| orphaned(lease, whole)));
+    Ok(findings)
+}
+
+/// A live lease whose repository or work tree is no longer where it was. Nobody is told that it is free.
+fn orphaned(lease: &Lease, whole: &Whole) -> Option<Finding> {
+    if lease.state != State::Live {
+        return None;
+    }
+    let scope = &lease.resource.scope;
+    let gone = match &scope.project {
+        Project::GitDir(path) => {
+            let path = PathBuf::from(bstr::ByteSlice::to_path(path.as_slice()).ok()?);
+            (!path.exists()).then(|| format!("repository {}", escape_path(&path)))
+        }
+        Project::Implicit => {
+            let ids = whole.repository.as_ref()?.all_work_tree_ids();
+            (!ids.contains(&scope.work_tree))
+                .then(|| format!("work tree {}", git_agentlock::text::escape(&scope.work_tree)))
+        }
+        _ => None,
+    }?;
+    Some(Finding::new(
+        "orphaned",
+        format!("the lease of {} on {} belongs to the {gone}, which is gone or was moved", lease.owner, lease.resource),
+        "it ends at its expiry; nothing has to be done",
+    ))
+}

@@ -1,0 +1,42 @@
+//! `prune`: remove what has expired.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+
+use crate::cli::{context::Context, failure::Failure, output::Output, render::human};
+
+/// Remove the records of expired leases
+///
+/// They harm nobody: an expired lease is free for anybody to take. A service does this when it starts.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Only say what would be removed
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// In every project of a shared store
+    #[arg(long)]
+    store: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &PruneArgs) -> Result<Output, Failure> {
+    let mut output = Output::new("prune");
+    let whole = context.whole()?;
+    let locks = context.locks(&whole.store, &whole.policy.policy);
+    let told = locks.prune(&|resource| whole.is_meant(resource, args.store), args.dry_run)?;
+    output.warnings.extend(told.warnings);
+    output.has_changed = !args.dry_run;
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    for lease in &told.value.leases {
+        output.document.leases.push(lease.into());
+        let ago = human::length(lease.remaining_ms);
+        let _ = writeln!(output.text, "{verb} {}: lease of {}, ended {ago} ago", lease.resource, lease.owner);
+    }
+    for (resource, error) in told.value.failed {
+        let mut failure = Failure::from(error);
+        failure.message = format!("cannot remove the record of {resource}: {}", failure.message);
+        output.failures.push(failure);
+    }
+    let _ = writeln!(output.text, "{verb} {}", told.value.leases.len());
+    Ok(output)
+}

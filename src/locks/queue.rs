@@ -1,0 +1,88 @@
+//! Whose turn it is: first come, first served, among those who could be served.
+//!
+//! A request yields to an older ticket of another owner only when that ticket's *whole* request could be granted at this moment. So a ticket
+//! that is still blocked elsewhere blocks nobody, and two tickets can never block each other. The price: a
+//! request for much can be overtaken again and again by requests for little.
+
+use std::cmp::Ordering;
+
+use super::{Conflict, Holder, acquire};
+use crate::{
+    clock::Now,
+    duration::Ttl,
+    owner::Owner,
+    resource::Resource,
+    store::{Ticket, View},
+};
+
+/// A ticket counts for so long after its waiter was seen alive last, in milliseconds.
+pub(super) const ALIVE_MS: u64 = 3000;
+
+/// Where a request stands in the queue.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) arrived: Now,
+    /// The name of its ticket; empty when it does not wait.
+    pub(super) name: String,
+}
+
+/// Whether the waiter of a ticket is still there, as far as its last poll tells.
+fn is_alive(ticket: &Ticket, now: &Now) -> bool {
+    match (&ticket.polled.boot, &now.boot) {
+        (Some(polled), Some(now)) => {
+            polled.id == now.id && polled.millis <= now.millis && now.millis.saturating_sub(polled.millis) < ALIVE_MS
+        }
+        _ => u64::try_from(now.wall.since(ticket.polled.wall)).is_ok_and(|age| age < ALIVE_MS),
+    }
+}
+
+fn is_older(ticket: &Ticket, turn: &Turn) -> bool {
+    let by_time = match (&ticket.arrived.boot, &turn.arrived.boot) {
+        (Some(theirs), Some(ours)) if theirs.id == ours.id => theirs.millis.cmp(&ours.millis),
+        _ => ticket.arrived.wall.cmp(&turn.arrived.wall),
+    };
+    // A request that does not wait comes after all that do.
+    by_time.then_with(|| if turn.name.is_empty() { Ordering::Less } else { ticket.name.cmp(&turn.name) }).is_lt()
+}
+
+/// The tickets that may have to be served before this request.
+pub(super) fn before_us<'t>(
+    queue: &'t [Ticket],
+    owner: &Owner,
+    turn: &Turn,
+    wants: &[(Resource, Ttl)],
+    now: &Now,
+) -> Vec<&'t Ticket> {
+    let overlaps =
+        |ticket: &Ticket| ticket.wants.iter().any(|theirs| wants.iter().any(|(ours, _)| theirs.overlaps(ours)));
+    queue
+        .iter()
+        .filter(|ticket| ticket.owner != *owner && ticket.name != turn.name)
+        .filter(|ticket| is_alive(ticket, now) && is_older(ticket, turn) && overlaps(ticket))
+        .collect()
+}
+
+/// What this request has to leave to older tickets that could be granted now, by what is seen in `view`.
+pub(super) fn conflicts(
+    tickets: &[Ticket],
+    wants: &[(Resource, Ttl)],
+    view: &View,
+    now: &Now,
+    longest_ttl: Ttl,
+) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    for ticket in tickets {
+        let could_be_granted =
+            acquire::conflicts(&ticket.owner, ticket.wants.iter(), view, now, longest_ttl).is_empty();
+        if !could_be_granted {
+            continue;
+        }
+        for (ours, _) in wants {
+            if ticket.wants.iter().any(|theirs| theirs.overlaps(ours)) {
+                let holder = Holder::Waiting { owner: ticket.owner.clone(), since: ticket.arrived.wall };
+                found.push(Conflict { wanted: ours.clone(), holder });
+            }
+        }
+    }
+    found
+}
