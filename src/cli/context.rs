@@ -4,7 +4,6 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     ffi::{OsStr, OsString},
-    io,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -17,12 +16,12 @@ use git_agentlock::{
     },
     locks::Locks,
     owner::Owner,
-    policy::{LayerKind, LayerSource, Loaded, Policy, WorkTreeScope, load},
+    policy::{Loaded, Policy, WorkTreeScope, load},
     resource::{NamedId, Project, Resource, Scope, Target, path_bytes},
     store::file::FileStore,
 };
 
-use super::{exit::Kind, failure::Failure};
+use super::{exit::Kind, failure::Failure, policy_files};
 
 /// Agent tools that export the id of their session, and the name that goes before it.
 const AGENT_TOOLS: [(&str, &str); 5] = [
@@ -35,7 +34,7 @@ const AGENT_TOOLS: [(&str, &str); 5] = [
 
 /// A variable that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
-fn variable(name: &str) -> Option<OsString> {
+pub(super) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
@@ -241,7 +240,8 @@ impl Context {
     pub(crate) fn policy(&self, repository: Option<&Rc<Repository>>) -> Result<Rc<Loaded>, Failure> {
         let key = repository.cloned();
         let known = self.policies.borrow().get(&key).cloned();
-        let loaded = known.unwrap_or_else(|| Rc::new(load(layers(repository.map(|repository| &**repository)))));
+        let loaded =
+            known.unwrap_or_else(|| Rc::new(load(policy_files::layers(repository.map(|repository| &**repository)))));
         if !loaded.problems.is_empty() {
             match self.on_bad_policy {
                 OnBadPolicy::Refuse => return Err(Failure::policy(&loaded.problems)),
@@ -376,46 +376,6 @@ pub(crate) fn no_owner() -> Failure {
     Failure::invalid("no owner was given")
         .hint("give --owner ID, or set AGENTLOCK_OWNER for the whole session of the agent")
         .hint("every session needs a name of its own, and keeps it: process ids do not do")
-}
-
-/// The policy files that exist, from the weakest to the strongest.
-fn layers(repository: Option<&Repository>) -> Vec<LayerSource> {
-    let config_home = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let config_home = config_home.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")));
-    let work_tree = repository.and_then(|repository| repository.work_tree.as_deref());
-    let optional = [
-        (LayerKind::User, config_home.map(|dir| dir.join("git-agentlock/policy.toml"))),
-        (LayerKind::Committed, work_tree.map(|top| top.join(".agentlock.toml"))),
-        (LayerKind::Local, repository.map(|repository| repository.common_dir.join("agentlock.toml"))),
-    ];
-    let mut layers: Vec<LayerSource> = optional
-        .into_iter()
-        .filter_map(|(kind, path)| Some((kind, path?)))
-        .filter_map(|(kind, path)| match read_file(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
-            text => Some(LayerSource { kind, path, text }),
-        })
-        .collect();
-    if let Some(path) = variable("AGENTLOCK_POLICY").map(PathBuf::from) {
-        layers.push(LayerSource { kind: LayerKind::Explicit, text: read_file(&path), path });
-    }
-    layers
-}
-
-/// Only a regular file is read: a FIFO would wait for ever.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    use io::Read as _;
-    let meta = std::fs::metadata(path)?;
-    if meta.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !meta.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    let limit = git_agentlock::policy::MAX_BYTES.saturating_add(1) as u64;
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(unix)]

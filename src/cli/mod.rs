@@ -6,6 +6,7 @@ mod context;
 mod exit;
 mod failure;
 mod output;
+mod policy_files;
 mod render;
 mod signals;
 mod targets;

@@ -69,22 +69,24 @@ impl Locks<'_> {
     /// # Errors
     /// [`StoreError`] when the store could not tell or could not do; then nothing was granted, unless it is [`StoreError::NotUndone`].
     pub fn acquire(&self, request: &Request) -> Result<Told<Acquired>, StoreError> {
-        let turn = Turn { arrived: self.clock.now(), name: String::new() };
-        self.acquire_in_turn(request, &turn, &|_| false)
+        self.acquire_in_turn(request, None, &|_| false)
     }
 
     /// As [`Locks::acquire`], at a place in the queue. When `give_up` says so, right before the grant at the latest, it is refused without a conflict.
     pub(super) fn acquire_in_turn(
         &self,
         request: &Request,
-        turn: &Turn,
+        turn: Option<&Turn>,
         give_up: &dyn Fn(&Now) -> bool,
     ) -> Result<Told<Acquired>, StoreError> {
         let wants = merged(&request.wants);
         let mut read = ReadSet::overlapping(wants.iter().map(|(resource, _)| resource));
         // Only older tickets count, so those that are there now are all that can matter.
         let queue = self.store.view(&ReadSet::only_the_queue())?.queue;
-        let tickets = queue::before_us(&queue, &request.owner, turn, &wants, &self.clock.now());
+        let tickets = match queue.as_slice() {
+            [] => Vec::new(),
+            queue => queue::before_us(queue, &request.owner, turn, &wants, &self.clock.now()),
+        };
         read.look_at(tickets.iter().flat_map(|ticket| &ticket.wants));
         read.queue = !tickets.is_empty();
         let mut decision = Decision {
@@ -152,7 +154,7 @@ struct Decision<'d, 's> {
     wants: &'d [(Resource, Ttl)],
     /// The tickets whose resources are in the read set; later ones are not older than this request.
     known: BTreeSet<&'d str>,
-    turn: &'d Turn,
+    turn: Option<&'d Turn>,
     give_up: &'d dyn Fn(&Now) -> bool,
     outcome: Option<Judged>,
     /// The owner's own leases that the plan prolongs; they must not have ended when it is carried out.

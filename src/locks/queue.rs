@@ -4,8 +4,6 @@
 //! that is still blocked elsewhere blocks nobody, and two tickets can never block each other. The price: a
 //! request for much can be overtaken again and again by requests for little.
 
-use std::cmp::Ordering;
-
 use super::{Conflict, Holder, acquire};
 use crate::{
     clock::Now,
@@ -18,11 +16,11 @@ use crate::{
 /// A ticket counts for so long after its waiter was seen alive last, in milliseconds.
 pub(super) const ALIVE_MS: u64 = 3000;
 
-/// Where a request stands in the queue.
+/// Where a request that waits stands in the queue. One that does not wait comes after all that do.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) arrived: Now,
-    /// The name of its ticket; empty when it does not wait.
+    /// The name of its ticket.
     pub(super) name: String,
 }
 
@@ -41,15 +39,14 @@ fn is_older(ticket: &Ticket, turn: &Turn) -> bool {
         (Some(theirs), Some(ours)) if theirs.id == ours.id => theirs.millis.cmp(&ours.millis),
         _ => ticket.arrived.wall.cmp(&turn.arrived.wall),
     };
-    // A request that does not wait comes after all that do.
-    by_time.then_with(|| if turn.name.is_empty() { Ordering::Less } else { ticket.name.cmp(&turn.name) }).is_lt()
+    by_time.then_with(|| ticket.name.cmp(&turn.name)).is_lt()
 }
 
 /// The tickets that may have to be served before this request.
 pub(super) fn before_us<'t>(
     queue: &'t [Ticket],
     owner: &Owner,
-    turn: &Turn,
+    turn: Option<&Turn>,
     wants: &[(Resource, Ttl)],
     now: &Now,
 ) -> Vec<&'t Ticket> {
@@ -57,8 +54,8 @@ pub(super) fn before_us<'t>(
         |ticket: &Ticket| ticket.wants.iter().any(|theirs| wants.iter().any(|(ours, _)| theirs.overlaps(ours)));
     queue
         .iter()
-        .filter(|ticket| ticket.owner != *owner && ticket.name != turn.name)
-        .filter(|ticket| is_alive(ticket, now) && is_older(ticket, turn) && overlaps(ticket))
+        .filter(|ticket| ticket.owner != *owner && is_alive(ticket, now))
+        .filter(|ticket| turn.is_none_or(|turn| ticket.name != turn.name && is_older(ticket, turn)) && overlaps(ticket))
         .collect()
 }
 

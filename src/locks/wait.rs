@@ -93,7 +93,7 @@ impl Locks<'_> {
                 conflicts = in_the_way;
                 continue;
             }
-            let told = self.acquire_in_turn(request, &turn, &give_up)?;
+            let told = self.acquire_in_turn(request, Some(&turn), &give_up)?;
             match told.value {
                 Acquired::Granted(_) => {
                     warnings.extend(told.warnings);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, JournalLine};
+use super::JournalLine;
 use crate::{
     clock::Timestamp,
     owner::Owner,
@@ -35,7 +35,7 @@ pub(super) fn to_bytes(line: &JournalLine, fresh: &BTreeMap<ResourceKey, Token>)
     let key = line.resource.key();
     let mut wire = Wire {
         at: line.at.to_string(),
-        event: event_text(line.event),
+        event: line.event.as_str(),
         resource: Some((&line.resource).into()),
         key: key.to_hex(),
         owner: line.owner.as_str(),
@@ -58,17 +58,6 @@ pub(super) fn to_bytes(line: &JournalLine, fresh: &BTreeMap<ResourceKey, Token>)
         bytes = render(&wire);
     }
     bytes
-}
-
-fn event_text(event: Event) -> &'static str {
-    match event {
-        Event::Granted => "granted",
-        Event::TakenOver => "taken_over",
-        Event::Expired => "expired",
-        Event::Released => "released",
-        Event::Broken => "broken",
-        Event::Pruned => "pruned",
-    }
 }
 
 /// The line that says that a damaged record was moved away: of a key, since nothing else can be read of it.
@@ -144,7 +133,10 @@ pub(super) fn from_line(line: &[u8]) -> Option<Past> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{RepoPath, Scope, Target};
+    use crate::{
+        resource::{RepoPath, Scope, Target},
+        store::Event,
+    };
 
     #[test]
     fn a_line_is_never_longer_than_one_write() {

@@ -3,10 +3,10 @@
 use std::{cell::RefCell, collections::BTreeMap};
 
 use super::{
-    Access, Change, Committed, Decide, JournalLine, Plan, ReadSet, Seen, Store, StoreError, Ticket, TokenRule, View,
-    next_token,
+    Access, Change, Committed, Decide, Event, JournalLine, Plan, ReadSet, Seen, Store, StoreError, Sweep, Ticket,
+    TokenRule, View, next_token,
 };
-use crate::resource::ResourceKey;
+use crate::{clock::Timestamp, resource::ResourceKey};
 
 /// How often a plan may turn out to be out of date before the store gives up.
 const ROUNDS: usize = 8;
@@ -85,13 +85,38 @@ impl State {
                 }
             }
         }
-        if let Some(sweep) = plan.sweep.filter(|_| plan.at.millis() >= self.next_sweep) {
-            let keep = |seen: &Seen| !matches!(seen, Seen::Record(record) if (sweep.doomed)(record));
-            self.records.retain(|_, seen| keep(seen));
-            self.next_sweep = plan.at.plus_millis(i64::try_from(sweep.every_ms).unwrap_or(i64::MAX)).millis();
+        for mut line in plan.journal {
+            line.token = line.token.or_else(|| committed.tokens.get(&line.resource.key()).copied());
+            self.journal.push(line);
         }
-        self.journal.extend(plan.journal);
+        if let Some(sweep) = &plan.sweep {
+            self.sweep(sweep, plan.at);
+        }
         committed
+    }
+
+    fn sweep(&mut self, sweep: &Sweep, at: Timestamp) {
+        let next = at.plus_millis(i64::try_from(sweep.every_ms).unwrap_or(i64::MAX)).millis();
+        // A time that lies further ahead than one interval was set under another clock.
+        if at.millis() < self.next_sweep && self.next_sweep <= next {
+            return;
+        }
+        self.next_sweep = next;
+        self.records.retain(|_, seen| match seen {
+            Seen::Record(record) if (sweep.doomed)(record) => {
+                self.journal.push(JournalLine {
+                    at,
+                    event: Event::Pruned,
+                    resource: record.resource.clone(),
+                    owner: record.owner.clone(),
+                    token: Some(record.token),
+                    other: None,
+                    reason: None,
+                });
+                false
+            }
+            _ => true,
+        });
     }
 }
 
@@ -104,7 +129,10 @@ impl Store for MemoryStore {
         let mut state = self.state.borrow_mut();
         for _ in 0..ROUNDS {
             let plan = decision.decide(&state.view(read));
-            if plan.changes.is_empty() || decision.still_holds() {
+            if plan.changes.is_empty() {
+                return Ok(Committed::default());
+            }
+            if decision.still_holds() {
                 return Ok(state.apply(plan));
             }
         }

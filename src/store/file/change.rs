@@ -177,7 +177,7 @@ impl<'s> Section<'s> {
         let one_by_one = plan.changes.len() <= SYNC_ONE_BY_ONE;
         let mut steps: Vec<Step> = Vec::with_capacity(plan.changes.len());
         for change in &plan.changes {
-            match self.prepare_one(change, view, plan.late, one_by_one && self.store.fsync) {
+            match self.prepare_one(change, view, one_by_one && self.store.fsync) {
                 Ok(step) => steps.push(step),
                 Err(error) => {
                     self.discard(&steps);
@@ -193,7 +193,7 @@ impl<'s> Section<'s> {
         Ok(steps)
     }
 
-    fn prepare_one(&self, change: &Change, view: &View, late: Late, sync: bool) -> Result<Step, StoreError> {
+    fn prepare_one(&self, change: &Change, view: &View, sync: bool) -> Result<Step, StoreError> {
         let key = change.key();
         let names = Names::of(key);
         let shard = self.shard(&names)?;
@@ -204,7 +204,7 @@ impl<'s> Section<'s> {
         };
         let replaces = view.get(key).is_some();
         // What cannot be read cannot be put back either; then undoing leaves the name free.
-        let before = (replaces && kind == StepKind::Put && late == Late::Undo)
+        let before = (replaces && kind == StepKind::Put)
             .then(|| shard.dir.open_file(&names.record, Open::Read))
             .and_then(|file| read_up_to(&file.ok()?, Record::MAX_BYTES).ok());
         if let Some(record) = record {

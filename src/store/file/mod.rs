@@ -99,9 +99,18 @@ impl FileStore {
         self.open()?.map_or(Ok(Vec::new()), |root| journal::read(&root.dir))
     }
 
+    /// The base's own name, where it is the store that makes it: then it is no link to somewhere else.
+    fn name_in_parent(&self) -> Option<&str> {
+        self.base.strip_prefix(&self.parent).ok().and_then(Path::to_str).filter(|name| !name.is_empty())
+    }
+
     /// Opens what exists; `None` when there is no store yet.
     fn open(&self) -> Result<Option<Root>, StoreError> {
-        let base = match Dir::open(&self.base) {
+        let opened = match self.name_in_parent() {
+            Some(name) => Dir::open(&self.parent).and_then(|parent| parent.sub(name)),
+            None => Dir::open(&self.base),
+        };
+        let base = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| not_a_directory(&self.base, error))?,
         };
@@ -123,8 +132,8 @@ impl FileStore {
         let parent = Dir::open(&self.parent).map_err(|error| not_a_directory(&self.parent, error))?;
         let modes = parent.modes().map_err(io_error("look at", &self.parent))?;
         let mut made_in = Vec::new();
-        let base = match self.base.strip_prefix(&self.parent).ok().and_then(Path::to_str) {
-            None | Some("") => parent,
+        let base = match self.name_in_parent() {
+            None => parent,
             Some(name) => {
                 let (base, made) =
                     parent.ensure_sub(name, modes).map_err(|error| not_a_directory(&self.base, error))?;
@@ -214,7 +223,19 @@ impl Root {
 
     fn read(&self, key: ResourceKey) -> Result<Option<Seen>, StoreError> {
         let names = Names::of(key);
-        read_record(&self.dir, &format!("{}/{}", names.shard.dir_name(), names.record), key)
+        // One name after the other, since only the last of a path is kept from being followed as a link.
+        let shard = names.shard.dir_name();
+        match self.dir.sub(&shard) {
+            Ok(dir) => read_record(&dir, &names.record, key),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if is_our_own_shortage(&error) => {
+                Err(io_error("open the directory", &self.dir.path_of(&shard))(error))
+            }
+            Err(error) => {
+                let place = self.dir.path_of(&shard).join(&names.record);
+                Ok(Some(Seen::Unreadable(Unreadable { place, cause: cannot("opened", &error), changed_at: None })))
+            }
+        }
     }
 }
 
