@@ -18,4 +18,6 @@ mod invariants_disk;
 mod invariants_late;
 mod lib_world;
 mod races;
+mod service;
 mod tidy;
+mod waiting;
