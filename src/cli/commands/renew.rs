@@ -6,7 +6,6 @@ use clap::Args;
 use git_agentlock::{
     locks::{Loss, Prolong, Renewal},
     record::Token,
-    resource::Resource,
 };
 
 use super::acquire::{allowed, parse_ttl};
@@ -63,22 +62,20 @@ pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure
     output.warnings.extend(told.warnings);
     output.document.locked = true;
     for (item, renewal) in items.iter().zip(&told.value) {
-        let result = one(&mut output, &item.resource, renewal);
+        let result = one(&mut output, item, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
     Ok(output)
 }
 
-fn one(output: &mut Output, resource: &Resource, renewal: &Renewal) -> ResultDoc {
+fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
+    let resource = &item.resource;
     let (outcome, message) = match renewal {
         Renewal::Renewed { lease, capped } => {
             output.has_changed = true;
             output.document.leases.push(lease.as_ref().into());
             if *capped {
-                output.warnings.push(format!(
-                    "{resource}: the policy now allows {} at most",
-                    human::length(lease.ttl.millis_i64())
-                ));
+                output.warnings.push(format!("{resource}: the policy now allows {} at most", item.cap));
             }
             let until = human::moment(lease.expires_at);
             let message = format!(
