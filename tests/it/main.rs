@@ -1,0 +1,28 @@
+//! Tests through the real binary: separate processes that end, in repositories that the real git has made.
+//!
+//! `sandbox` makes the world; each `cli_*` module is about one promise of the command line. What needs root, strace or setpriv is ignored by
+//! default: `cargo test --test it -- --ignored`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    missing_docs,
+    reason = "a test that cannot go on fails"
+)]
+
+mod cli_damage;
+mod cli_faults;
+mod cli_hostile;
+mod cli_identity;
+mod cli_input;
+mod cli_looking;
+mod cli_output;
+mod cli_places;
+mod cli_policy;
+mod cli_races;
+mod cli_scenarios;
+mod cli_truth;
+mod sandbox;
