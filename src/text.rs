@@ -42,8 +42,9 @@ pub fn escape_path(path: &std::path::Path) -> String {
     escape(path.as_os_str().as_encoded_bytes())
 }
 
-/// C1 controls, and what is invisible or turns the reading direction.
-fn is_deceptive(c: char) -> bool {
+/// Control characters, and what is invisible or turns the reading direction.
+#[must_use]
+pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{00AD}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'

@@ -128,7 +128,8 @@ pub(crate) struct Targets {
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     pub(crate) pathspec_from_file: Option<PathBuf>,
     /// The paths of --pathspec-from-file end with NUL and are not quoted
-    #[arg(long, requires = "pathspec_from_file")]
+    // Without the conflict, a PATH would let clap forget what is required: the two exclude each other.
+    #[arg(long, requires = "pathspec_from_file", conflicts_with = "paths")]
     pub(crate) pathspec_file_nul: bool,
 }
 

@@ -13,7 +13,10 @@ mod targets;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+use clap::{
+    CommandFactory as _, Parser as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use self::{
     args::{Cli, Color, Command, Global},
@@ -27,7 +30,7 @@ pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match Cli::try_parse_from(&arguments) {
         Ok(cli) => run(cli),
-        Err(error) => usage(&error, &arguments),
+        Err(error) => usage(error, &arguments),
     }
 }
 
@@ -65,8 +68,33 @@ fn dispatch(command: Command, global: &Global) -> Result<Output, Failure> {
     Ok(output)
 }
 
+/// What was typed is shown escaped. Tips that repeat it are left out when that makes a difference.
+fn make_safe(error: &mut clap::Error) {
+    let safe = |text: &str| {
+        let is_safe = !text.contains(git_agentlock::text::is_deceptive);
+        if is_safe { text.to_owned() } else { git_agentlock::text::escape(text.as_bytes()) }
+    };
+    let mut changed: Vec<(ContextKind, ContextValue)> = Vec::new();
+    for (kind, value) in error.context() {
+        match value {
+            ContextValue::String(text) if safe(text) != *text => changed.push((kind, ContextValue::String(safe(text)))),
+            ContextValue::Strings(texts) if texts.iter().any(|text| safe(text) != *text) => {
+                changed.push((kind, ContextValue::Strings(texts.iter().map(|text| safe(text)).collect())));
+            }
+            _ => {}
+        }
+    }
+    if !changed.is_empty() {
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, value) in changed {
+        error.insert(kind, value);
+    }
+}
+
 /// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
-fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
+    make_safe(&mut error);
     let rendered = error.render();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return output::print_text(&rendered.ansi().to_string(), Color::Auto).into();

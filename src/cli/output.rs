@@ -76,7 +76,7 @@ impl Output {
             let mut told = self.failures.iter().chain(&self.verdicts);
             let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next());
             self.document.finish(exit == Exit::Done, &self.warnings, gravest);
-            write_stdout(&self.document.to_line(), global.color)
+            write_raw(self.document.to_line().as_bytes())
         } else if global.quiet {
             Ok(())
         } else if let Some(raw) = &self.raw {

@@ -73,7 +73,9 @@ fn nothing_named(targets: &Targets) -> Failure {
     match &targets.pathspec_from_file {
         Some(file) => Failure::invalid(format!("{} names no path", git_agentlock::text::escape_path(file)))
             .hint("write one path a line into it"),
-        None => Failure::invalid("nothing was named").hint("name a PATH, or --resource TYPE:ID"),
+        None => Failure::invalid("nothing was named")
+            .hint("name a PATH, or --resource TYPE:ID")
+            .hint("usage: git agentlock acquire|renew|release|check PATH... [--owner ID]; `-h` shows all"),
     }
 }
 

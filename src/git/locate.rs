@@ -17,6 +17,9 @@ use bstr::{BStr, BString, ByteSlice as _};
 use super::{Repository, RepositoryError, discover, from_environment, path::resolve};
 use crate::resource::{RepoPath, ResourceError, Target, path_bytes};
 
+/// No file system takes a longer name, in bytes. For names that exist the system says so itself.
+#[cfg(unix)]
+const MAX_NAME_BYTES: usize = 255;
 /// How many symbolic links, one pointing to the next, are followed.
 const MAX_LINKS: usize = 40;
 
@@ -244,6 +247,10 @@ impl Locator {
         };
         let mut bytes = path_bytes(below)
             .ok_or_else(|| LocateError::Unusable { path: given.to_owned(), reason: "it is not Unicode" })?;
+        #[cfg(unix)]
+        if bytes.split_str("/").any(|part| part.len() > MAX_NAME_BYTES) {
+            return Err(LocateError::Unusable { path: given.to_owned(), reason: "a name in it is too long" });
+        }
         if bytes.split_str("/").any(|part| part.eq_ignore_ascii_case(b".git")) {
             return Err(in_git_dir());
         }

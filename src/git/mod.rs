@@ -191,6 +191,12 @@ fn is_none_there(error: &gix::Error) -> bool {
 
 fn why_not(dir: &Path, error: &gix::Error) -> RepositoryError {
     let (path, reason) = (dir.to_owned(), first_line(error));
+    // What gix says of a repository that is there and belongs to somebody else. It names the path that `safe.directory` has to name.
+    let cause = error.probable_cause().to_string();
+    if let Some((about, _)) = cause.rsplit_once("\" is considered unsafe as it's not owned by the current user") {
+        let path = about.split_once('"').map_or(path, |(_, named)| named.into());
+        return RepositoryError::NotTrusted { path, reason: "it is owned by somebody else".to_owned() };
+    }
     let is_untrusted =
         matches!(error.downcast_any_ref::<upwards::Error>(), Some(upwards::Error::NoTrustedGitRepository { .. }))
             || error.to_string().contains("safe.directory")

@@ -5,7 +5,7 @@ use crate::{
     clock::Now,
     owner::Owner,
     record::Token,
-    resource::Resource,
+    resource::{RepoPath, Resource, Scope},
     store::{ReadSet, Seen, StoreError, Unreadable, View},
 };
 
@@ -109,7 +109,12 @@ impl Locks<'_> {
                 Seen::Unreadable(unreadable) => listing.unreadable.push(unreadable.clone()),
             }
         }
-        listing.leases.sort_by(|a, b| a.resource.cmp(&b.resource));
+        listing.leases.sort_by(|a, b| by_scope_and_path(&a.resource).cmp(&by_scope_and_path(&b.resource)));
         Ok(listing)
     }
+}
+
+/// Files and areas by their paths, then the named ones.
+fn by_scope_and_path(resource: &Resource) -> (&Scope, bool, Option<&RepoPath>, &Resource) {
+    (&resource.scope, resource.path().is_none(), resource.path(), resource)
 }

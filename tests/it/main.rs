@@ -1,4 +1,5 @@
-//! The one test binary; each module is about one subject.
+//! The one test binary; each module is about one subject. `cli_*` run the real binary in repositories that the real git has made, in a
+//! [`sandbox`]; the others drive the library. What needs root, strace or setpriv is ignored by default: `cargo test --test it -- --ignored`.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,18 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod cli_damage;
+mod cli_faults;
+mod cli_hostile;
+mod cli_identity;
+mod cli_input;
+mod cli_looking;
+mod cli_output;
+mod cli_places;
+mod cli_policy;
+mod cli_races;
+mod cli_scenarios;
+mod cli_truth;
 mod conformance;
 mod invariants;
 mod invariants_clock;
@@ -18,6 +31,7 @@ mod invariants_disk;
 mod invariants_late;
 mod lib_world;
 mod races;
+mod sandbox;
 mod service;
 mod tidy;
 mod waiting;

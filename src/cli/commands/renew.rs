@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure
     output.warnings.extend(told.warnings);
     output.document.locked = true;
     for (item, renewal) in items.iter().zip(&told.value) {
-        let result = one(&mut output, &item.resource, renewal);
+        let result = one(&mut output, item, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
     Ok(output)
@@ -99,7 +99,9 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     output.document.results = Some(Vec::new());
     for renewal in &told.value {
         let Renewal::Renewed { lease, .. } = renewal else { continue };
-        let result = one(&mut output, &lease.resource, renewal);
+        let cap = whole.policy.policy.ttl(&lease.resource.target).max.value;
+        let item = Prolong { resource: lease.resource.clone(), ttl: None, cap, token: None };
+        let result = one(&mut output, &item, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
     output.document.locked &= !told.value.is_empty();
@@ -114,16 +116,14 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     Ok(output)
 }
 
-fn one(output: &mut Output, resource: &Resource, renewal: &Renewal) -> ResultDoc {
+fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
+    let resource = &item.resource;
     let (outcome, message) = match renewal {
         Renewal::Renewed { lease, capped } => {
             output.has_changed = true;
             output.document.leases.push(lease.as_ref().into());
             if *capped {
-                output.warnings.push(format!(
-                    "{resource}: the policy now allows {} at most",
-                    human::length(lease.ttl.millis_i64())
-                ));
+                output.warnings.push(format!("{resource}: the policy now allows {} at most", item.cap));
             }
             let until = human::moment(lease.expires_at);
             let message = format!(

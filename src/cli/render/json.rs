@@ -1,5 +1,7 @@
 //! The JSON documents. Their field names are a contract: tests read them back with `deny_unknown_fields`.
 
+use std::fmt::Write as _;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use git_agentlock::{
     locks::{Conflict, Grant, Holder, Lease, State},
@@ -59,10 +61,26 @@ impl Document {
 
     pub(crate) fn to_line(&self) -> String {
         // Strings and numbers only: there is nothing in it that cannot be written.
-        let mut line = serde_json::to_string(self).unwrap_or_default();
+        let mut line = spelt_out(&serde_json::to_string(self).unwrap_or_default());
         line.push('\n');
         line
     }
+}
+
+/// The same JSON with everything that a terminal must not get as `\uNNNN`. JSON leaves DEL, the C1 controls and what turns the reading
+/// direction as they are; outside of strings there are none.
+fn spelt_out(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if git_agentlock::text::is_deceptive(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 #[derive(Debug, Serialize)]

@@ -201,14 +201,17 @@ mod holder {
 /// Writes a whole new file. On failure nothing of it stays. May only be called by who holds the mutex that guards this name: then
 /// a file that is already there was left by a writer that is dead.
 pub(super) fn write_new(dir: &Dir, name: &str, bytes: &[u8], modes: Modes, sync: bool) -> io::Result<()> {
-    let mut file = match dir.create_new(name, modes) {
+    let created = match dir.create_new(name, modes) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            dir.unlink(name)?;
-            dir.create_new(name, modes)?
+            dir.unlink(name).and_then(|()| dir.create_new(name, modes))
         }
-        created => created?,
+        created => created,
     };
-    let written = file.write_all(bytes).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
+    // It can fail after the file was made: when its mode cannot be set.
+    let written = created.and_then(|mut file| {
+        file.write_all(bytes)?;
+        if sync { file.sync_all() } else { Ok(()) }
+    });
     written.inspect_err(|_| {
         let _ = dir.unlink(name);
     })

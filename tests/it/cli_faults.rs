@@ -1,0 +1,367 @@
+//! System calls that fail, and processes that are killed at every one of them. Kill it and look.
+//!
+//! strace counts each system call by itself, so every point is a pair of a name and a number; both are found by the tests, so that a new
+//! call is covered by construction.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::sandbox::{Agent, Ran, Sandbox, left_overs, records, store_of, tree};
+
+fn injected<'s>(agent: &Agent<'s>, what: &str) -> Agent<'s> {
+    agent.by(["strace", "-qq", "-f", "-o", "/dev/null", "-e", &format!("inject={what}"), "--"])
+}
+
+/// The records of a repository, byte for byte.
+fn state(repo: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let records = records(&store_of(&repo.join(".git")));
+    records.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// A situation, and the call that is made in it. `A` makes it.
+struct Scene {
+    name: &'static str,
+    prepare: fn(&Sandbox, &Path),
+    call: &'static [&'static str],
+    /// Whether `A` holds `src/a` before, and after a success.
+    held: (bool, bool),
+}
+
+fn a(sandbox: &Sandbox, repo: &Path) {
+    sandbox.agent(repo, "A").ok(["acquire", "src/a"]);
+}
+
+fn b_expired(sandbox: &Sandbox, repo: &Path) {
+    sandbox.agent(repo, "B").let_expire("src/a");
+}
+
+const ACQUIRE: &[&str] = &["acquire", "src/a"];
+
+const SCENES: [Scene; 8] = [
+    Scene { name: "first use", prepare: |_, _| {}, call: ACQUIRE, held: (false, true) },
+    Scene {
+        name: "second use",
+        prepare: |sandbox, repo| {
+            sandbox.agent(repo, "B").ok(["acquire", "src/b"]);
+        },
+        call: ACQUIRE,
+        held: (false, true),
+    },
+    Scene { name: "takeover", prepare: b_expired, call: ACQUIRE, held: (false, true) },
+    Scene { name: "again", prepare: a, call: ACQUIRE, held: (true, true) },
+    Scene { name: "several", prepare: |_, _| {}, call: &["acquire", "src/a", "x", "y", "lib/"], held: (false, true) },
+    Scene { name: "renew", prepare: a, call: &["renew", "src/a"], held: (true, true) },
+    Scene { name: "release", prepare: a, call: &["release", "src/a"], held: (true, false) },
+    Scene {
+        name: "release after takeover",
+        prepare: |sandbox, repo| {
+            b_expired(sandbox, repo);
+            a(sandbox, repo);
+        },
+        call: &["release", "src/a"],
+        held: (true, false),
+    },
+];
+
+impl Scene {
+    /// The situation, as often as it is needed.
+    fn set(&self, sandbox: &Sandbox) -> impl FnMut() -> PathBuf {
+        let model = sandbox.repo("model");
+        (self.prepare)(sandbox, &model);
+        let (root, copy) = (sandbox.root().to_owned(), sandbox.root().join("copy"));
+        move || {
+            let _ = fs::remove_dir_all(&copy);
+            let copied = std::process::Command::new("cp").args(["-a", "model", "copy"]).current_dir(&root).status();
+            assert!(copied.unwrap().success());
+            copy.clone()
+        }
+    }
+
+    fn changes_a_lease_that_is_there(&self) -> bool {
+        self.held.0
+    }
+}
+
+/// The system calls of a run that are about files and mutexes.
+fn calls(sandbox: &Sandbox, agent: &Agent<'_>, arguments: &[&str], which: &str) -> BTreeSet<String> {
+    let log = sandbox.root().join("log");
+    let by = ["strace", "-qq", "-f", "-o", log.to_str().unwrap(), "-e", &format!("trace={which}"), "--"];
+    agent.by(by).ok(arguments);
+    let name = |line: &str| Some(line.split_once(' ')?.1.trim().split_once('(')?.0.to_owned());
+    fs::read_to_string(&log).unwrap().lines().filter_map(name).collect()
+}
+
+/// A run in which the call with this number fails; `None` when there was no such call.
+fn with_error(
+    sandbox: &Sandbox,
+    agent: &Agent<'_>,
+    name: &str,
+    error: &str,
+    number: usize,
+    arguments: &[&str],
+) -> Option<Ran> {
+    let log = sandbox.root().join("log");
+    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:error={error}:when={number}"));
+    let by = ["strace", "-qq", "-f", "-o", log.to_str().unwrap(), "-e", &trace, "-e", &inject, "--"];
+    let ran = agent.by(by).run(arguments);
+    fs::read_to_string(&log).unwrap().contains("(INJECTED)").then_some(ran)
+}
+
+/// Whatever happened: there is at most one owner, it is the old or the new one, and the work goes on.
+#[track_caller]
+fn the_store_is_sound(sandbox: &Sandbox, repo: &Path, scene: &Scene, point: &str) {
+    let (a, b) = (sandbox.agent(repo, "A"), sandbox.agent(repo, "B"));
+    let listed = a.json(0, ["list"]);
+    assert!(listed.unreadable.unwrap().is_empty(), "{point}");
+    let holder = b.holder_of("src/a");
+    let (before, after) = scene.held;
+    let held = match holder.as_deref() {
+        Some("A") => true,
+        None => false,
+        other => panic!("{point}: held by {other:?}"),
+    };
+    assert!(held == before || held == after, "{point}: neither as before nor as after");
+    if held {
+        b.expect(1, ACQUIRE);
+    }
+    if scene.call[0] == "renew" {
+        a.ok(["renew", "src/a"]);
+    }
+    a.ok([&["acquire"], &scene.call[1..]].concat());
+    assert_eq!(a.holder_of("src/a").as_deref(), Some("A"), "{point}");
+    let left = left_overs(&store_of(&repo.join(".git")));
+    assert!(left.is_empty(), "{point}: {left:?}");
+    a.ok([&["release"], &scene.call[1..]].concat());
+    b.ok(ACQUIRE);
+}
+
+fn kill_at_every_call_of(scene: &Scene) {
+    let which = "%file,write,pwrite64,fsync,fdatasync,syncfs,flock,fchmod,ftruncate";
+    let sandbox = Sandbox::new();
+    let mut set = scene.set(&sandbox);
+    let repo = set();
+    let agent = sandbox.agent(&repo, "A");
+    let names = calls(&sandbox, &agent, scene.call, which);
+    assert!(names.contains("flock") && names.contains("fsync") && names.contains("openat"), "{names:?}");
+    let (mut kills, mut seen) = (0, BTreeSet::new());
+    for name in &names {
+        for number in 1.. {
+            set();
+            let point = format!("{}, killed at {name} {number}", scene.name);
+            let ran = injected(&agent, &format!("{name}:signal=KILL:when={number}")).run(scene.call);
+            if ran.code() == 0 {
+                break;
+            }
+            assert_eq!(ran.code(), 128 + 9, "{point}: {ran:#?}");
+            kills += 1;
+            seen.insert(sandbox.nobody(&repo).holder_of("src/a"));
+            the_store_is_sound(&sandbox, &repo, scene, &point);
+        }
+    }
+    assert!(kills > 20, "{}: {kills}", scene.name);
+    let expected = if scene.held.0 == scene.held.1 { 1 } else { 2 };
+    assert_eq!(seen.len(), expected, "{}: killed both before and after the change: {seen:?}", scene.name);
+}
+
+/// One test for each scene: killed at any system call the old or the new state is left, and no mutex stays held.
+macro_rules! killed {
+    ($($name:ident: $scene:literal;)*) => {
+        $(
+            #[test]
+            #[ignore = "needs strace"]
+            fn $name() {
+                kill_at_every_call_of(SCENES.iter().find(|scene| scene.name == $scene).unwrap());
+            }
+        )*
+
+        #[test]
+        fn every_scene_is_killed() {
+            assert_eq!([$($scene),*], SCENES.map(|scene| scene.name));
+        }
+    };
+}
+
+killed! {
+    an_acquire_that_is_killed_in_the_first_use: "first use";
+    an_acquire_that_is_killed_in_the_second_use: "second use";
+    a_takeover_that_is_killed: "takeover";
+    an_acquire_again_that_is_killed: "again";
+    an_acquire_of_several_that_is_killed: "several";
+    a_renewal_that_is_killed: "renew";
+    a_release_that_is_killed: "release";
+    a_release_after_a_takeover_that_is_killed: "release after takeover";
+}
+
+/// Each error, injected at each point, either fails the call and changes nothing, or the call succeeds and its result is there.
+#[test]
+#[ignore = "needs strace"]
+fn an_error_of_any_write_sync_or_rename_changes_all_or_nothing() {
+    let faults = [
+        ("renameat,renameat2,rename", "ENOSPC"),
+        ("renameat,renameat2,rename", "EIO"),
+        ("fsync", "EIO"),
+        ("fdatasync", "EIO"),
+        ("syncfs", "EIO"),
+        ("write,pwrite64", "ENOSPC"),
+        ("write,pwrite64", "EIO"),
+        ("fchmod", "EPERM"),
+        ("mkdirat,mkdir", "ENOSPC"),
+        ("unlinkat,unlink", "EIO"),
+    ];
+    for scene in &SCENES {
+        let sandbox = Sandbox::new();
+        let mut set = scene.set(&sandbox);
+        let repo = set();
+        let agent = sandbox.agent(&repo, "A");
+        for (calls_of_a_kind, error) in faults {
+            let names = calls(&sandbox, &agent, scene.call, calls_of_a_kind);
+            set();
+            for name in &names {
+                for number in 1.. {
+                    let point = format!("{}, {error} at {name} {number}", scene.name);
+                    set();
+                    let before = state(&repo);
+                    let ran = with_error(&sandbox, &agent, name, error, number, scene.call);
+                    let Some(ran) = ran else { break };
+                    told_truthfully(&sandbox, &repo, scene, &point, &ran, &before);
+                    the_store_is_sound(&sandbox, &repo, scene, &point);
+                }
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn told_truthfully(
+    sandbox: &Sandbox,
+    repo: &Path,
+    scene: &Scene,
+    point: &str,
+    ran: &Ran,
+    before: &[(PathBuf, Vec<u8>)],
+) {
+    let left = left_overs(&store_of(&repo.join(".git")));
+    match ran.code() {
+        0 => {
+            let is_held = sandbox.nobody(repo).holder_of("src/a").is_some();
+            assert_eq!(is_held, scene.held.1, "{point}: told that it is done: {ran:#?}");
+        }
+        4 => {
+            ran.err_has(&["error: cannot ", "hint: "]);
+            assert_eq!(state(repo), before, "{point}: told that nothing was changed: {ran:#?}");
+        }
+        code => panic!("{point}: exit code {code}: {ran:#?}"),
+    }
+    assert!(left.is_empty() || point.contains("unlink"), "{point}: {left:?}");
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn a_sync_that_fails_late_undoes_an_acquire_and_only_warns_for_renew_and_release() {
+    for scene in &SCENES {
+        let sandbox = Sandbox::new();
+        let mut set = scene.set(&sandbox);
+        let repo = set();
+        let agent = sandbox.agent(&repo, "A");
+        let mut codes = Vec::new();
+        for number in 1.. {
+            set();
+            let Some(ran) = with_error(&sandbox, &agent, "fsync", "EIO", number, scene.call) else { break };
+            codes.push((ran.code(), ran.err().contains("warning: done, but it may not survive a power loss")));
+        }
+        let expected = match scene.call[0] {
+            "acquire" => codes.iter().all(|ended| *ended == (4, false)) && codes.len() >= 2,
+            "renew" => codes == [(4, false), (0, true)],
+            _ => codes.last() == Some(&(0, true)) && codes.iter().all(|(code, _)| *code == 0),
+        };
+        assert!(expected, "{}: {codes:?}", scene.name);
+    }
+}
+
+/// C20.
+#[test]
+#[ignore = "needs strace"]
+fn an_interrupted_flock_is_tried_again() {
+    for scene in &SCENES {
+        let sandbox = Sandbox::new();
+        let mut set = scene.set(&sandbox);
+        for last in 1..=3 {
+            let repo = set();
+            let agent = sandbox.agent(&repo, "A");
+            injected(&agent, &format!("flock:error=EINTR:when=1..{last}")).ok(scene.call);
+            assert_eq!(agent.holder_of("src/a").is_some(), scene.held.1);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn an_flock_that_fails_is_neither_contention_nor_a_permission_to_go_on_without() {
+    for scene in &SCENES {
+        let sandbox = Sandbox::new();
+        let mut set = scene.set(&sandbox);
+        for error in ["ENOLCK", "EIO", "EBADF", "ENOSYS"] {
+            // Gate, mutex, shard.
+            for number in 1..=3 {
+                let repo = set();
+                let agent = sandbox.agent(&repo, "A");
+                let before = state(&repo);
+                let broken = injected(&agent, &format!("flock:error={error}:when={number}+"));
+                broken.expect(4, scene.call).err_has(&["cannot take the mutex", "hint: no lease was changed"]);
+                assert_eq!(state(&repo), before);
+                broken.ok(["list"]);
+                assert_eq!(broken.run(["check", "src/a"]).code(), 0, "looking takes no mutex");
+                if scene.changes_a_lease_that_is_there() {
+                    agent.ok(["check", "--mine", "src/a"]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn an_flock_that_is_contended_for_ever_ends_after_a_bounded_wait() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let start = Instant::now();
+    let stuck = injected(&sandbox.agent(&repo, "A"), "flock:error=EAGAIN");
+    stuck.expect(4, ACQUIRE).err_has(&["the mutex", "was busy for 10 s", "hint: try again"]);
+    assert!(start.elapsed() >= Duration::from_secs(10));
+    assert!(state(&repo).is_empty());
+}
+
+/// Without strace: a mutex that somebody really sits on.
+#[test]
+fn a_mutex_that_somebody_sits_on_is_waited_for_no_longer_than_ten_seconds_and_its_holder_is_named() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&repo, "B"));
+    a.ok(ACQUIRE);
+    let mutex = File::open(store_of(&repo.join(".git")).join("mutex")).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "somebody has to sit on it")]
+    mutex.lock().unwrap();
+    let before = tree(&repo);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let calls = [&["acquire", "src/b"][..], &["renew", "src/a"], &["release", "src/a"]];
+        let a = &a;
+        let calls = calls.map(|call| scope.spawn(move || a.expect(4, call)));
+        let told = calls.map(|call| {
+            let ran = call.join().unwrap();
+            ran.err_has(&["the mutex", "was busy for 10 s", "hint: try again"]);
+            ran.err()
+        });
+        // The others stand in the turnstile behind the one that waits for this mutex.
+        let named = format!("process {} sits on it", std::process::id());
+        assert!(cfg!(not(target_os = "linux")) || told.iter().any(|told| told.contains(&named)), "{told:?}");
+        b.expect(1, ["check", "src/a"]);
+        b.ok(["list"]);
+    });
+    assert!(start.elapsed() >= Duration::from_secs(10));
+    assert_eq!(tree(&repo), before);
+    drop(mutex);
+    a.ok(["release", "src/a"]);
+}
