@@ -42,6 +42,7 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Kind {
     Conflict,
     NotOwner,
+    Findings,
     Expired,
     Absent,
     Invalid,
@@ -57,9 +58,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Conflict,
         Self::NotOwner,
+        Self::Findings,
         Self::Expired,
         Self::Absent,
         Self::Invalid,
@@ -75,7 +77,7 @@ impl Kind {
 
     pub(crate) fn exit(self) -> Exit {
         match self {
-            Self::Conflict | Self::NotOwner => Exit::No,
+            Self::Conflict | Self::NotOwner | Self::Findings => Exit::No,
             Self::Invalid => Exit::Usage,
             Self::Expired | Self::Absent => Exit::Lost,
             Self::NoRepository
@@ -93,6 +95,7 @@ impl Kind {
         match self {
             Self::Conflict => "conflict",
             Self::NotOwner => "not_owner",
+            Self::Findings => "findings",
             Self::Expired => "expired",
             Self::Absent => "absent",
             Self::Invalid => "invalid",
@@ -118,6 +121,7 @@ mod tests {
         insta::assert_snapshot!(table, @"
         1 conflict
         1 not_owner
+        1 findings
         3 expired
         3 absent
         2 invalid

@@ -17,7 +17,7 @@ use super::acquire::parse_reason;
 use crate::cli::{
     args::OwnerArg,
     context::{Context, Whole},
-    exit::Exit,
+    exit::{Exit, Kind},
     failure::Failure,
     output::Output,
     render::{human, json::FindingDoc},
@@ -75,8 +75,11 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
 
     let mut output = Output::new("doctor");
     output.has_changed = findings.iter().any(|finding| finding.fixed);
-    let is_well = findings.iter().all(|finding| finding.fixed);
-    output.exit = Some(if is_well { Exit::Done } else { Exit::No });
+    let left = findings.iter().filter(|finding| !finding.fixed).count();
+    if left > 0 {
+        output.verdicts.push(Failure::new(Kind::Findings, format!("{left} finding(s) need attention")));
+        output.exit = Some(Exit::No);
+    }
     for finding in findings {
         let (mark, remedy) = if finding.fixed { ("fixed", "done") } else { ("finding", "remedy") };
         let _ = writeln!(output.text, "{mark}: {}\n  {remedy}: {}", finding.message, finding.remedy);
