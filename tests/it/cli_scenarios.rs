@@ -158,8 +158,9 @@ fn renewal_in_time_prevents_expiry() {
     // A machine that is too slow to renew in time gets more of it.
     let ends = (0..8).map(|doubled| Duration::from_millis(300 << doubled)).find_map(|ttl| {
         let before = Instant::now();
-        a.ok(["acquire", "src/a", "--ttl", &format!("{}ms", ttl.as_millis())]);
-        (a.run(["renew", "src/a", "--ttl", "10m"]).code() == 0).then_some(before + ttl + Duration::from_millis(50))
+        let is_taken = a.run(["acquire", "src/a", "--ttl", &format!("{}ms", ttl.as_millis())]).code() == 0;
+        let is_renewed = || a.run(["renew", "src/a", "--ttl", "10m"]).code() == 0;
+        (is_taken && is_renewed()).then_some(before + ttl + Duration::from_millis(50))
     });
     let ends = ends.expect("a renewal in time");
     wait_until("the first end has passed", || Instant::now() > ends);
