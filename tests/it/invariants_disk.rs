@@ -332,7 +332,7 @@ fn what_lies_beside_the_store_is_not_touched() {
     fs::create_dir(&beside).expect("made");
     let old = Timestamp::from_millis(0);
     let hex = file("a").key().to_hex();
-    for name in [&hex, "v0", "v10", "journal.jsonl", "mutex", "tmp-x", "tmp-y.lock"] {
+    for name in [&hex, "v0", "v1.lock", "journal.jsonl", "mutex", "tmp-x", "tmp-y.lock"] {
         fs::write(beside.join(name), b"theirs").expect("written");
     }
     fs::create_dir(beside.join("a")).expect("made");

@@ -189,12 +189,26 @@ fn invariant_11_a_change_that_fails_half_way_is_taken_back() {
     unchanged("renew");
 
     let late = Eventful::new(&clock, 2, obstruct);
-    let wanted = [&[file("new")], all.as_slice()].concat();
+    let wanted = [all.as_slice(), &[file("new")]].concat();
     let failed = failure(locks(&disk.store, &late).acquire(&request("A", &wanted, TTL_MS)));
     assert!(matches!(failed, StoreError::Io { .. }), "{failed}");
     clear();
     unchanged("acquire");
     assert_eq!(seen(&disk.store, &file("new")), None);
+}
+
+/// New names come first, so that what fails for want of room does so before anything old is touched.
+#[test]
+fn invariant_11_what_is_replaced_is_replaced_last() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    let (held, new) = (file("a"), file("new"));
+    locks(&disk.store, &clock).take("A", &held);
+    clock.advance(1000);
+    let before = disk.tree()[&disk.record_path(&held)].clone();
+    let obstruct = || fs::create_dir_all(disk.record_path(&new)).expect("made");
+    let late = Eventful::new(&clock, 2, obstruct);
+    failure(locks(&disk.store, &late).acquire(&request("A", &[held.clone(), new.clone()], TTL_MS)));
+    assert_eq!(disk.tree()[&disk.record_path(&held)], before, "the very same file");
 }
 
 /// Somebody deletes or replaces the store, or one of its mutexes, while it is being changed: no success is told.

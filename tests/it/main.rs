@@ -28,6 +28,7 @@ mod invariants;
 mod invariants_clock;
 mod invariants_damage;
 mod invariants_disk;
+mod invariants_identity;
 mod invariants_late;
 mod lib_world;
 mod races;
