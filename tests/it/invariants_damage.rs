@@ -12,7 +12,7 @@ use git_agentlock::{
     clock::ManualClock,
     locks::{GiveBack, Holder, Locks, Release, Renewal},
     resource::Resource,
-    store::{Seen, StoreError},
+    store::{Seen, StoreError, Unreadable, memory::MemoryStore},
 };
 use rustix::fs::{CWD, FileType, Mode};
 
@@ -208,4 +208,16 @@ fn invariant_09_names_that_are_no_records_are_ignored() {
     let after = disk.tree();
     assert!(before.iter().all(|(path, state)| after[path] == *state), "a sweep leaves them");
     assert_eq!(after.into_keys().collect::<BTreeSet<_>>(), names);
+}
+
+/// Without a file time nobody can say until when: it is held until a person moves it away.
+#[test]
+fn invariant_09_without_a_file_time_there_is_no_end() {
+    let (store, clock, what) = (MemoryStore::new(), ManualClock::new(noon()), file("a"));
+    let unreadable = Unreadable { place: "somewhere".into(), cause: "broken".to_owned(), changed_at: None };
+    store.plant(what.key(), Seen::Unreadable(unreadable));
+    let locks = locks(&store, &clock);
+    clock.advance(1000 * LONGEST_MS);
+    assert_eq!(locks.holder(&what).as_deref(), Some("?"));
+    assert_eq!(locks.refused("A", from_ref(&what)).len(), 1);
 }

@@ -249,6 +249,38 @@ fn invariant_11_a_store_that_is_replaced_meanwhile_is_an_error() {
     }
 }
 
+/// A mutex that was replaced while somebody waited for it is let go, and the one that is at its place is taken.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mutex_that_is_replaced_while_it_is_waited_for_is_opened_again() {
+    for name in ["gate", "mutex", "shard"] {
+        let (disk, what) = (Disk::new(), file("a"));
+        locks(&disk.store, &ManualClock::new(noon())).take("A", &what);
+        let path = if name == "shard" { disk.shard(&what).join("mutex") } else { disk.v1().join(name) };
+        let held = hold(&path);
+        std::thread::scope(|scope| {
+            let waiting =
+                scope.spawn(|| renewed(locks(&disk.store, &ManualClock::new(noon())).renewal("A", &what, None)));
+            let deadline = Instant::now() + Duration::from_secs(9);
+            while times_open(&path) < 2 {
+                assert!(Instant::now() < deadline && !waiting.is_finished(), "{name}: nobody waits for it");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            fs::remove_file(&path).expect("removed");
+            fs::write(&path, b"").expect("another one");
+            drop(held);
+            waiting.join().expect("it is renewed");
+        });
+    }
+}
+
+/// How many descriptors of this process are of that file.
+#[cfg(target_os = "linux")]
+fn times_open(path: &std::path::Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+    open.filter(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == path)).count()
+}
+
 /// Deleting the whole store between two commands loses the leases, and nothing else.
 #[test]
 fn a_deleted_store_is_made_anew_and_tokens_still_grow() {
