@@ -31,6 +31,7 @@ mod invariants_disk;
 mod invariants_identity;
 mod invariants_late;
 mod lib_world;
+mod model;
 mod races;
 mod sandbox;
 mod service;
