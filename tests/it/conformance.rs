@@ -86,6 +86,33 @@ impl Subject for Disk {
     }
 }
 
+/// The file store as it is used, with every fsync.
+struct Durable(Disk);
+
+impl Subject for Durable {
+    fn new() -> Self {
+        let mut disk = Disk::new();
+        disk.store = disk.store.with_fsync(true);
+        Self(disk)
+    }
+
+    fn store(&self) -> &dyn Store {
+        &self.0.store
+    }
+
+    fn damage(&self, what: &Resource) {
+        self.0.damage(what);
+    }
+
+    fn journal(&self) -> Vec<(String, String, u64)> {
+        self.0.journal()
+    }
+
+    fn state(&self) -> String {
+        self.0.state()
+    }
+}
+
 /// A decision out of two functions.
 struct By<D, H>(D, H);
 
@@ -482,6 +509,11 @@ macro_rules! conformance {
         mod memory_store {
             use super::Subject;
             $(#[test] fn $case() { super::$case(&<super::Memory as Subject>::new()); })*
+        }
+
+        mod durable_file_store {
+            use super::Subject;
+            $(#[test] fn $case() { super::$case(&<super::Durable as Subject>::new()); })*
         }
 
         mod file_store {

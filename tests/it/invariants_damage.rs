@@ -1,6 +1,7 @@
 //! Invariant 9: what cannot be read is not free, does not stand in the way of anything else, and ends some day.
 
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::{ffi::OsStrExt as _, fs::symlink},
     path::Path,
@@ -11,7 +12,7 @@ use git_agentlock::{
     clock::ManualClock,
     locks::{GiveBack, Holder, Locks, Release, Renewal},
     resource::Resource,
-    store::{Seen, StoreError},
+    store::{Seen, StoreError, Unreadable, memory::MemoryStore},
 };
 use rustix::fs::{CWD, FileType, Mode};
 
@@ -197,13 +198,26 @@ fn invariant_09_names_that_are_no_records_are_ignored() {
     fs::create_dir(disk.v1().join("g")).expect("made");
     fs::create_dir(disk.v1().join("10")).expect("made");
     fs::write(disk.v1().join("note.lock"), b"garbage").expect("written");
-    let before: Vec<_> = disk.tree().into_keys().collect();
+    let mut before = disk.tree();
+    before.retain(|path, _| odd.iter().any(|name| path.ends_with(name)) || path.ends_with("note.lock"));
+    assert_eq!(before.len(), odd.len() + 1);
+    let names: BTreeSet<_> = disk.tree().into_keys().collect();
     clock.advance(TTL_MS + 90_000_000);
     assert!(locks.listing().unreadable.is_empty());
     locks.take("B", &file("a"));
-    assert_eq!(disk.tree().into_keys().filter(|path| !path.ends_with("journal.jsonl")).collect::<Vec<_>>(), {
-        let mut before = before;
-        before.retain(|path| !path.ends_with("journal.jsonl"));
-        before
-    });
+    let after = disk.tree();
+    assert!(before.iter().all(|(path, state)| after[path] == *state), "a sweep leaves them");
+    assert_eq!(after.into_keys().collect::<BTreeSet<_>>(), names);
+}
+
+/// Without a file time nobody can say until when: it is held until a person moves it away.
+#[test]
+fn invariant_09_without_a_file_time_there_is_no_end() {
+    let (store, clock, what) = (MemoryStore::new(), ManualClock::new(noon()), file("a"));
+    let unreadable = Unreadable { place: "somewhere".into(), cause: "broken".to_owned(), changed_at: None };
+    store.plant(what.key(), Seen::Unreadable(unreadable));
+    let locks = locks(&store, &clock);
+    clock.advance(1000 * LONGEST_MS);
+    assert_eq!(locks.holder(&what).as_deref(), Some("?"));
+    assert_eq!(locks.refused("A", from_ref(&what)).len(), 1);
 }

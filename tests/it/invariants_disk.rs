@@ -10,15 +10,16 @@ use std::{
 
 use git_agentlock::{
     clock::{ManualClock, Timestamp},
-    locks::{Release, Renewal},
+    locks::{GiveBack, Release, Renewal},
     record::Record,
     resource::Resource,
     store::{ReadSet, Seen, Store, StoreError, file::FileStore},
 };
+use rustix::fs::{CWD, FileType, Mode};
 
 use crate::lib_world::{
-    Agents, Disk, TTL_MS, area, failure, file, in_one_shard, locks, named, noon, owner, prolong, released, renewed,
-    request, seen,
+    Agents, Disk, Eventful, TTL_MS, area, failure, file, in_one_shard, locks, named, noon, owner, prolong, released,
+    renewed, request, seen,
 };
 
 fn look_at_everything(disk: &Disk, clock: &ManualClock) {
@@ -332,7 +333,7 @@ fn what_lies_beside_the_store_is_not_touched() {
     fs::create_dir(&beside).expect("made");
     let old = Timestamp::from_millis(0);
     let hex = file("a").key().to_hex();
-    for name in [&hex, "v0", "v10", "journal.jsonl", "mutex", "tmp-x", "tmp-y.lock"] {
+    for name in [&hex, "v0", "v1.lock", "journal.jsonl", "mutex", "tmp-x", "tmp-y.lock"] {
         fs::write(beside.join(name), b"theirs").expect("written");
     }
     fs::create_dir(beside.join("a")).expect("made");
@@ -458,10 +459,95 @@ fn planted_links_are_not_followed() {
         } else {
             assert_eq!(seen_holder.ok(), Some(1), "{name}");
         }
-        let _ = locks.release(&owner("A"), &[git_agentlock::locks::GiveBack { resource: what.clone(), token: None }]);
+        let _ = locks.release(&owner("A"), &[GiveBack { resource: what.clone(), token: None }]);
         let _ = locks.acquire(&request("B", &[what.clone(), file("new")], TTL_MS));
         assert_eq!(theirs(), before, "{name}: the victim was touched");
     }
+}
+
+/// A FIFO or a directory where a mutex should be is an error in time; it can still be looked.
+#[test]
+fn what_is_no_file_is_no_mutex() {
+    for name in ["gate", "mutex", "shard"] {
+        for is_fifo in [true, false] {
+            let (disk, clock, what) = (Disk::new(), ManualClock::new(noon()), file("a"));
+            let locks = locks(&disk.store, &clock);
+            locks.take("A", &what);
+            let path = if name == "shard" { disk.shard(&what).join("mutex") } else { disk.v1().join(name) };
+            fs::remove_file(&path).expect("removed");
+            if is_fifo {
+                rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("made");
+            } else {
+                fs::create_dir(&path).expect("made");
+            }
+            let failed = failure(locks.acquire(&request("B", from_ref(&what), TTL_MS))).to_string();
+            assert!(failed.contains(&*path.to_string_lossy()), "{failed}");
+            failure(locks.renew(&owner("A"), &[prolong(&what, None)], 1));
+            assert_eq!(locks.holder(&what).as_deref(), Some("A"));
+        }
+    }
+}
+
+/// Each release stands for itself, also when one record cannot be removed.
+#[test]
+fn a_release_that_fails_says_so_and_the_others_are_done() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    let all = [file("a"), file("b")];
+    locks(&disk.store, &clock).granted("A", &all);
+    let path = disk.record_path(&all[0]);
+    let obstructed = Eventful::new(&clock, 1, || {
+        fs::remove_file(&path).expect("removed");
+        fs::create_dir(&path).expect("made");
+    });
+    let items = all.clone().map(|resource| GiveBack { resource, token: None });
+    let answers = locks(&disk.store, &obstructed).release(&owner("A"), &items).expect("the store works").value;
+    assert!(matches!(answers.as_slice(), [Release::Failed { .. }, Release::Released(_)]), "{answers:?}");
+    assert_eq!(seen(&disk.store, &all[1]), None);
+    let journal = fs::read_to_string(disk.v1().join("journal.jsonl")).expect("a journal");
+    assert_eq!(journal.lines().filter(|line| line.contains("\"released\"")).count(), 1, "what failed is no history");
+}
+
+/// A batch that is so large that the file system is synced as a whole.
+#[test]
+fn a_large_batch_is_granted_renewed_and_given_back() {
+    // In memory, where syncing everything is nothing.
+    let shm = Path::new("/dev/shm");
+    let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.expect("a directory");
+    let (store, clock) = (FileStore::at(dir.path()), ManualClock::new(noon()));
+    let locks = locks(&store, &clock);
+    let many: Vec<Resource> = (0..200).map(|n| file(&format!("f{n}"))).collect();
+    assert_eq!(locks.granted("A", &many).iter().filter(|grant| grant.fresh).count(), 200);
+    assert_eq!(locks.listing().leases.len(), 200);
+    let items: Vec<_> = many.iter().map(|what| prolong(what, None)).collect();
+    let renewals = locks.renew(&owner("A"), &items, 1).expect("the store works").value;
+    assert!(renewals.iter().all(|renewal| matches!(renewal, Renewal::Renewed { .. })));
+    let items: Vec<_> = many.into_iter().map(|resource| GiveBack { resource, token: None }).collect();
+    let releases = locks.release(&owner("A"), &items).expect("the store works").value;
+    assert!(releases.iter().all(|release| matches!(release, Release::Released(_))));
+    assert!(locks.listing().leases.is_empty() && !has_temps(&store));
+}
+
+/// A journal that has grown makes room, and no line is lost; nor is anything decided by it.
+#[test]
+fn a_long_journal_makes_room_for_a_new_one() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    let locks = locks(&disk.store, &clock);
+    locks.take("A", &file("a"));
+    let (journal, old) = (disk.v1().join("journal.jsonl"), disk.v1().join("journal.1.jsonl"));
+    let mut long = fs::read(&journal).expect("a journal");
+    long.resize(1024 * 1024, b'\n');
+    fs::write(&journal, long).expect("written");
+    locks.take("A", &file("b"));
+    locks.take("A", &file("c"));
+    let lines = |path: &Path| {
+        let text = fs::read_to_string(path).expect("a journal");
+        text.lines().filter(|line| !line.is_empty()).count()
+    };
+    assert_eq!(lines(&old) + lines(&journal), 3);
+    assert_eq!(lines(&journal), 1);
+    fs::remove_file(&journal).expect("removed");
+    fs::create_dir(&journal).expect("made");
+    assert!(locks.take("A", &file("d")).fresh, "without a journal too");
 }
 
 /// Below a directory that a team shares, everything can be read and written by the team, whatever a member's umask.

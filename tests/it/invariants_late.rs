@@ -189,12 +189,26 @@ fn invariant_11_a_change_that_fails_half_way_is_taken_back() {
     unchanged("renew");
 
     let late = Eventful::new(&clock, 2, obstruct);
-    let wanted = [&[file("new")], all.as_slice()].concat();
+    let wanted = [all.as_slice(), &[file("new")]].concat();
     let failed = failure(locks(&disk.store, &late).acquire(&request("A", &wanted, TTL_MS)));
     assert!(matches!(failed, StoreError::Io { .. }), "{failed}");
     clear();
     unchanged("acquire");
     assert_eq!(seen(&disk.store, &file("new")), None);
+}
+
+/// New names come first, so that what fails for want of room does so before anything old is touched.
+#[test]
+fn invariant_11_what_is_replaced_is_replaced_last() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    let (held, new) = (file("a"), file("new"));
+    locks(&disk.store, &clock).take("A", &held);
+    clock.advance(1000);
+    let before = disk.tree()[&disk.record_path(&held)].clone();
+    let obstruct = || fs::create_dir_all(disk.record_path(&new)).expect("made");
+    let late = Eventful::new(&clock, 2, obstruct);
+    failure(locks(&disk.store, &late).acquire(&request("A", &[held.clone(), new.clone()], TTL_MS)));
+    assert_eq!(disk.tree()[&disk.record_path(&held)], before, "the very same file");
 }
 
 /// Somebody deletes or replaces the store, or one of its mutexes, while it is being changed: no success is told.
@@ -233,6 +247,38 @@ fn invariant_11_a_store_that_is_replaced_meanwhile_is_an_error() {
             assert!(disk.temps().is_empty(), "{name}");
         }
     }
+}
+
+/// A mutex that was replaced while somebody waited for it is let go, and the one that is at its place is taken.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mutex_that_is_replaced_while_it_is_waited_for_is_opened_again() {
+    for name in ["gate", "mutex", "shard"] {
+        let (disk, what) = (Disk::new(), file("a"));
+        locks(&disk.store, &ManualClock::new(noon())).take("A", &what);
+        let path = if name == "shard" { disk.shard(&what).join("mutex") } else { disk.v1().join(name) };
+        let held = hold(&path);
+        std::thread::scope(|scope| {
+            let waiting =
+                scope.spawn(|| renewed(locks(&disk.store, &ManualClock::new(noon())).renewal("A", &what, None)));
+            let deadline = Instant::now() + Duration::from_secs(9);
+            while times_open(&path) < 2 {
+                assert!(Instant::now() < deadline && !waiting.is_finished(), "{name}: nobody waits for it");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            fs::remove_file(&path).expect("removed");
+            fs::write(&path, b"").expect("another one");
+            drop(held);
+            waiting.join().expect("it is renewed");
+        });
+    }
+}
+
+/// How many descriptors of this process are of that file.
+#[cfg(target_os = "linux")]
+fn times_open(path: &std::path::Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+    open.filter(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == path)).count()
 }
 
 /// Deleting the whole store between two commands loses the leases, and nothing else.

@@ -2,16 +2,24 @@
 //! through the binary.
 
 use std::{
+    cell::Cell,
     slice::from_ref,
     sync::{
         Barrier,
         atomic::{AtomicBool, AtomicU32, Ordering},
+        mpsc,
     },
+    time::Duration,
 };
 
-use git_agentlock::{clock::ManualClock, locks::Acquired, resource::Resource, store::file::FileStore};
+use git_agentlock::{
+    clock::ManualClock,
+    locks::{Acquired, Locks},
+    resource::Resource,
+    store::file::FileStore,
+};
 
-use crate::lib_world::{Agents, Disk, TTL_MS, area, file, locks, noon, owner, record, released};
+use crate::lib_world::{Agents, Disk, Eventful, TTL_MS, area, file, locks, noon, owner, record, released};
 
 /// All ask at once, each in its own thread with its own store and clock. Answers who was granted what they asked for.
 fn race(disk: &Disk, at_ms: u64, wants: &[Vec<Resource>]) -> Vec<bool> {
@@ -215,4 +223,93 @@ fn a_renewal_and_a_takeover_do_not_both_succeed() {
         let expected = if renewed { "A" } else { "B" };
         assert_eq!(record(&disk.store, &what).owner, owner(expected), "round {round}");
     }
+}
+
+/// Whoever is shut out stays so for any time: that this one is short makes no test fail.
+const A_WHILE: Duration = Duration::from_millis(150);
+/// Whoever is let in needs next to no time; this is for a machine that is busy.
+const LONG_ENOUGH: Duration = Duration::from_secs(9);
+
+/// One is stopped in the middle of its change, right when it reads its clock for the second time, and another one comes. Answers
+/// whether the other one was let in before the first had done.
+fn is_let_in(
+    disk: &Disk,
+    patience: Duration,
+    first: (u64, &dyn Fn(&Locks<'_>)),
+    second: (u64, &(dyn Fn(&Locks<'_>) + Sync)),
+) -> bool {
+    let clock_at = |ms| {
+        let clock = ManualClock::new(noon());
+        clock.advance(ms);
+        clock
+    };
+    let (come, comes) = mpsc::channel::<()>();
+    let (answer, answered) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if comes.recv().is_ok() {
+                second.1(&locks(&disk.store, &clock_at(second.0)));
+                answer.send(()).expect("the first still listens");
+            }
+        });
+        let (clock, let_in) = (clock_at(first.0), Cell::new(false));
+        let stopped = Eventful::new(&clock, 2, || {
+            come.send(()).expect("the second waits");
+            let_in.set(answered.recv_timeout(patience).is_ok());
+        });
+        first.1(&locks(&disk.store, &stopped));
+        assert!(stopped.reads() >= 2);
+        if !let_in.get() {
+            answered.recv().expect("it is let in afterwards");
+        }
+        let_in.get()
+    })
+}
+
+/// Not by luck: whatever overlaps waits until the one who was first has done, and is then refused.
+#[test]
+fn whoever_overlaps_is_shut_out_until_the_first_has_done() {
+    for (mine, theirs) in [
+        (file("src/a"), file("src/a")),
+        (file("src/a"), area("src")),
+        (area("src"), file("src/a")),
+        (area("src"), area("src/b")),
+        (area("src/b"), area("")),
+        (file("src"), area("src")),
+    ] {
+        let disk = Disk::new();
+        let first = |locks: &Locks<'_>| drop(locks.take("A", &mine));
+        let second = |locks: &Locks<'_>| drop(locks.refused("B", from_ref(&theirs)));
+        assert!(!is_let_in(&disk, A_WHILE, (0, &first), (0, &second)), "{mine} and {theirs}");
+    }
+}
+
+/// The area is renewed in its last millisecond; a file in it is wanted in the next one.
+#[test]
+fn the_renewal_of_an_area_shuts_out_what_is_below() {
+    let renewals: [&dyn Fn(&Locks<'_>); 2] = [
+        &|locks| drop(crate::lib_world::renewed(locks.renewal("A", &area("src"), None))),
+        // As a file, so that only the record says that it is an area.
+        &|locks| assert!(!locks.take("A", &file("src")).fresh),
+    ];
+    for renewal in renewals {
+        let disk = Disk::new();
+        locks(&disk.store, &ManualClock::new(noon())).take("A", &area("src"));
+        // In another shard, whose mutex shuts nobody out.
+        let other = (0..).map(|n| file(&format!("src/{n}"))).find(|what| disk.shard(what) != disk.shard(&area("src")));
+        let below = |locks: &Locks<'_>| drop(locks.refused("B", from_ref(other.as_ref().expect("one"))));
+        assert!(!is_let_in(&disk, A_WHILE, (TTL_MS - 1, renewal), (TTL_MS, &below)));
+    }
+}
+
+/// Requests for files in different places do not wait for each other.
+#[test]
+fn other_files_are_let_in_meanwhile() {
+    let (mine, elsewhere) = (file("src/a"), |n: &u32| file(&format!("f{n}")));
+    let disk = Disk::new();
+    let other_shard =
+        (0..).find(|n| disk.shard(&elsewhere(n)) != disk.shard(&mine)).map(|n| elsewhere(&n)).expect("one");
+    let first = |locks: &Locks<'_>| drop(locks.take("A", &mine));
+    let second = |locks: &Locks<'_>| drop(locks.take("B", &other_shard));
+    assert!(is_let_in(&disk, LONG_ENOUGH, (0, &first), (0, &second)));
 }
