@@ -58,6 +58,7 @@ pub(crate) struct Context {
     locator: Locator,
     lock_dir: Option<PathBuf>,
     on_bad_policy: OnBadPolicy,
+    umask: u32,
     policies: RefCell<HashMap<Option<Rc<Repository>>, Rc<Loaded>>>,
     warnings: RefCell<Vec<String>>,
 }
@@ -96,7 +97,7 @@ impl Whole {
 }
 
 impl Context {
-    pub(crate) fn new(directory: Option<&Path>, on_bad_policy: OnBadPolicy) -> Result<Self, Failure> {
+    pub(crate) fn new(directory: Option<&Path>, on_bad_policy: OnBadPolicy, umask: u32) -> Result<Self, Failure> {
         let cwd = working_directory(directory)?;
         let lock_dir = variable("AGENT_REGISTRY_LOCK_DIR").map(PathBuf::from);
         if let Some(dir) = lock_dir.as_ref().filter(|dir| !dir.is_absolute()) {
@@ -114,6 +115,7 @@ impl Context {
             clock: SystemClock::new(),
             lock_dir,
             on_bad_policy,
+            umask,
             policies: RefCell::default(),
             warnings: RefCell::default(),
         })
@@ -233,7 +235,7 @@ impl Context {
             // `here` and `locate` have refused this already.
             (None, None) => FileStore::at(&self.cwd),
         };
-        store.with_fsync(policy.fsync())
+        store.with_fsync(policy.fsync()).with_umask(self.umask)
     }
 
     /// The effective policy of a project. Layers that cannot be used are an error or a warning, as the command wants it.
@@ -246,7 +248,7 @@ impl Context {
             match self.on_bad_policy {
                 OnBadPolicy::Refuse => return Err(Failure::policy(&loaded.problems)),
                 OnBadPolicy::Warn => {
-                    self.warn(format!("{}; that file is not used", Failure::policy(&loaded.problems).message));
+                    self.warn(format!("a policy file is passed over: {}", Failure::problems(&loaded.problems)));
                 }
             }
         }

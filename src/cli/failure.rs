@@ -40,14 +40,19 @@ impl Failure {
     }
 
     pub(crate) fn policy(problems: &[PolicyError]) -> Self {
+        Self::new(Kind::Policy, format!("the policy cannot be used: {}", Self::problems(problems)))
+            .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
+    }
+
+    /// The first few of them, on one line.
+    pub(crate) fn problems(problems: &[PolicyError]) -> String {
         const SHOWN: usize = 5;
         let mut lines: Vec<String> = problems.iter().take(SHOWN).map(ToString::to_string).collect();
         let more = problems.len().saturating_sub(SHOWN);
         if more > 0 {
             lines.push(format!("and {more} more"));
         }
-        Self::new(Kind::Policy, format!("the policy cannot be used: {}", lines.join("; ")))
-            .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
+        lines.join("; ")
     }
 }
 

@@ -27,29 +27,34 @@ use self::{
 
 pub(crate) fn main() -> ExitCode {
     survive_file_size_limits();
+    let umask = create_with_exact_modes();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(cli) => run(cli),
+        Ok(cli) => run(cli, umask),
         Err(error) => usage(error, &arguments),
     }
 }
 
-fn run(cli: Cli) -> ExitCode {
+fn run(cli: Cli, umask: u32) -> ExitCode {
     let Some(command) = cli.command else {
+        if cli.global.json {
+            let failure = Failure::invalid("no command was given").hint("`git agentlock -h` lists them");
+            return Output::failed("", failure).print(&cli.global);
+        }
         let help = Cli::command().render_help();
         return output::print_text(&help.ansi().to_string(), cli.global.color).into();
     };
     let name = command.name();
-    let output = dispatch(command, &cli.global).unwrap_or_else(|failure| Output::failed(name, failure));
+    let output = dispatch(command, &cli.global, umask).unwrap_or_else(|failure| Output::failed(name, failure));
     output.print(&cli.global)
 }
 
-fn dispatch(command: Command, global: &Global) -> Result<Output, Failure> {
+fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Failure> {
     let on_bad_policy = match &command {
         Command::Acquire(_) | Command::Renew(_) => OnBadPolicy::Refuse,
         _ => OnBadPolicy::Warn,
     };
-    let context = Context::new(global.directory.as_deref(), on_bad_policy)?;
+    let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
     let output = match command {
         Command::Acquire(args) => commands::acquire::run(&context, args, global),
         Command::Renew(args) => commands::renew::run(&context, &args),
@@ -115,6 +120,19 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
         lines.filter(|line| !line.starts_with("Usage")).map(|line| git_agentlock::text::escape(line.as_bytes())),
     );
     Output::failed(&name, failure).print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
+}
+
+/// What a store creates has the permissions of the directory around it from its first moment: a process that is killed between the creation and a
+/// later change of the mode would lock its fellows out. Returns what the user's umask was.
+#[cfg(unix)]
+fn create_with_exact_modes() -> u32 {
+    #[expect(clippy::useless_conversion, reason = "narrower on other systems")]
+    u32::from(rustix::process::umask(rustix::fs::Mode::empty()).bits())
+}
+
+#[cfg(not(unix))]
+fn create_with_exact_modes() -> u32 {
+    0
 }
 
 /// Without this, a write beyond `ulimit -f` kills the process in the midst of a change; with it, the write fails and is taken back.

@@ -87,6 +87,13 @@ pub enum LocateError {
     },
 }
 
+impl LocateError {
+    /// Whether the path itself cannot be locked; otherwise it could not be looked at.
+    fn is_about_the_path(&self) -> bool {
+        !matches!(self, Self::Repository(_) | Self::Io { .. })
+    }
+}
+
 /// Finds places, as seen from one directory. Remembers what it has found, so that many paths cost little more than one.
 #[derive(Debug)]
 pub struct Locator {
@@ -151,9 +158,16 @@ impl Locator {
         let mut path = path.to_owned();
         let mut as_area = as_area;
         for _ in 0..MAX_LINKS {
-            let (place, next) = self.one(given, &path, as_area)?;
+            let (place, next) = match self.one(given, &path, as_area) {
+                // What a link points to counts only as far as it is something of this project that could be locked.
+                Err(error) if !places.is_empty() && error.is_about_the_path() => return Ok(()),
+                found => found?,
+            };
+            if places.contains(&place) {
+                return Ok(());
+            }
             let belongs = places.first().is_none_or(|first: &Place| first.repository == place.repository);
-            if belongs && !places.contains(&place) {
+            if belongs {
                 places.push(place);
             }
             match next {

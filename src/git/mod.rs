@@ -163,6 +163,9 @@ fn usable(
         std::fs::canonicalize(path).map_err(|source| RepositoryError::Io { path: path.to_owned(), source })
     };
     let unusable = |reason: String| RepositoryError::Unusable { path: dir.to_owned(), reason };
+    if let Some(name) = unknown_extension(&repository) {
+        return Err(unusable(format!("unknown repository extension '{}'", crate::text::escape(name.as_bytes()))));
+    }
     let file_system = repository.filesystem_options().map_err(|error| unusable(first_line(&error)))?;
     let git_dir = real(repository.git_dir())?;
     let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
@@ -176,6 +179,29 @@ fn usable(
         ignore_case: file_system.ignore_case,
         precompose_unicode: file_system.precompose_unicode,
     }))
+}
+
+/// An extension that git itself refuses: of a repository of format version 1, all it does not know.
+fn unknown_extension(repository: &gix::Repository) -> Option<String> {
+    const KNOWN: [&str; 9] = [
+        "noop",
+        "noop-v1",
+        "preciousobjects",
+        "partialclone",
+        "worktreeconfig",
+        "objectformat",
+        "compatobjectformat",
+        "refstorage",
+        "relativeworktrees",
+    ];
+    let config = repository.config_snapshot();
+    if config.integer("core.repositoryFormatVersion") != Some(1) {
+        return None;
+    }
+    let sections = config.plumbing().sections_by_name("extensions")?;
+    let local = sections.filter(|section| section.meta().source == gix::config::Source::Local);
+    let mut names = local.flat_map(|section| section.value_names().collect::<Vec<_>>());
+    names.find(|name| !KNOWN.contains(&name.to_ascii_lowercase().as_str()))
 }
 
 fn is_none_there(error: &gix::Error) -> bool {

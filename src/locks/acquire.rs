@@ -11,7 +11,7 @@ use crate::{
     clock::Now,
     duration::Ttl,
     owner::Owner,
-    record::{End, Reason, Record, Replaced, Token},
+    record::{End, Ended, Reason, Record, Replaced, Token},
     resource::{Resource, ResourceKey},
     store::{
         Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, Ticket, TokenRule, View,
@@ -196,6 +196,7 @@ impl Decide for Decision<'_, '_> {
             plan.changes.push(change);
             plan.journal.extend(lines);
         }
+        self.mark_expired(view, &now, &mut plan);
         self.outcome = Some(Judged::Grant(grants));
         plan
     }
@@ -211,6 +212,24 @@ impl Decide for Decision<'_, '_> {
 }
 
 impl Decision<'_, '_> {
+    /// Writes it down that leases of others have expired which overlap what is granted and lie at other keys. A clock that is set back across
+    /// a restart must not make them live again beside the new one.
+    fn mark_expired(&self, view: &View, now: &Now, plan: &mut Plan) {
+        for record in rules::records(view) {
+            let is_granted = |want: &&(Resource, Ttl)| want.0.key() == record.resource.key();
+            let is_over = record.ended.is_none() && !rules::is_live(record, now) && record.owner != self.request.owner;
+            if is_over
+                && self.wants.iter().any(|(wanted, _)| wanted.overlaps(&record.resource))
+                && !self.wants.iter().any(|want| is_granted(&want))
+            {
+                plan.journal.push(expired(record));
+                let mut marked = record.clone();
+                marked.ended = Some(Ended { at: now.wall, how: End::Expired });
+                plan.changes.push(Change::End(Box::new(marked)));
+            }
+        }
+    }
+
     /// What is free, but is another's turn. What the owner holds already is not asked for again.
     fn older_requests(&self, view: &View, now: &Now) -> Vec<Conflict> {
         let queue: Vec<Ticket> =
@@ -251,7 +270,7 @@ impl Decision<'_, '_> {
         now: &Now,
     ) -> (Grant, Change, Vec<JournalLine>) {
         let replaced = before.and_then(|before| lost_by(before, &self.request.owner));
-        let stale_owner = before.filter(|before| before.ended.is_none()).map(|before| before.owner.clone());
+        let stale_owner = before.filter(|before| !before.was_cut_short()).map(|before| before.owner.clone());
         let mut record = Record {
             resource: resource.clone(),
             owner: self.request.owner.clone(),
@@ -347,7 +366,7 @@ fn lost_by(before: &Record, new_owner: &Owner) -> Option<Replaced> {
     let lost = match &before.ended {
         None => Some(itself(before.expires_at)),
         Some(ended) => match &ended.how {
-            End::Broken { .. } => Some(itself(ended.at)),
+            End::Broken { .. } | End::Expired => Some(itself(ended.at)),
             End::Released => before.replaced.clone(),
         },
     };

@@ -104,7 +104,7 @@ impl Locks<'_> {
         let mut listing = Listing::default();
         for (_, seen) in view.iter() {
             match seen {
-                Seen::Record(record) if record.ended.is_none() => listing.leases.push(rules::shown(record, &now)),
+                Seen::Record(record) if !record.was_cut_short() => listing.leases.push(rules::shown(record, &now)),
                 Seen::Record(_) => {}
                 Seen::Unreadable(unreadable) => listing.unreadable.push(unreadable.clone()),
             }

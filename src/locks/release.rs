@@ -97,7 +97,7 @@ impl Items<'_> {
         match self {
             Self::These(items) => items.to_vec(),
             Self::All(select) => rules::records(view)
-                .filter(|record| record.owner == *owner && record.ended.is_none() && select(&record.resource))
+                .filter(|record| record.owner == *owner && !record.was_cut_short() && select(&record.resource))
                 .map(|record| GiveBack { resource: record.resource.clone(), token: None })
                 .collect(),
         }

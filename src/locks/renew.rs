@@ -218,6 +218,7 @@ pub(super) fn own_lease<'v>(
         (rules::Standing::Live { .. }, _) if token.is_none_or(|token| token == record.token) => Ok(record),
         (rules::Standing::Live { .. }, _) => Err(NotOwn::Lost(Loss::OtherToken(shown(record)))),
         (_, Some(ended)) => match &ended.how {
+            End::Expired => Err(NotOwn::Lost(Loss::Expired(shown(record)))),
             End::Released => Err(not_there(view, resource, owner, now, longest_ttl)),
             End::Broken { by, reason } => Err(NotOwn::Lost(Loss::Broken {
                 lease: shown(record),

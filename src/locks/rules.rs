@@ -8,7 +8,7 @@ use crate::{
     clock::{BootTime, Now, Timestamp},
     duration::Ttl,
     owner::Owner,
-    record::{BootDeadline, Record},
+    record::{BootDeadline, End, Ended, Record},
     resource::ResourceKey,
     store::{Seen, Unreadable, View},
 };
@@ -38,8 +38,10 @@ pub enum Standing {
 /// How a record stands now.
 #[must_use]
 pub fn standing(record: &Record, now: &Now) -> Standing {
-    if record.ended.is_some() {
-        return Standing::Ended;
+    match &record.ended {
+        Some(Ended { how: End::Expired, at }) => return Standing::Expired { since_ms: now.wall.since(*at).max(0) },
+        Some(_) => return Standing::Ended,
+        None => {}
     }
     let left = left_of_this_boot(record, now).unwrap_or_else(|| record.expires_at.since(now.wall));
     if left <= 0 {
@@ -72,15 +74,13 @@ pub fn boot_deadline(now: &Now, left_ms: i64) -> Option<BootDeadline> {
 
 /// Makes a record end one TTL from now, or leaves its end when that is later: a lease is never shortened.
 pub fn prolong(record: &mut Record, now: &Now, ttl: Ttl) {
-    let left = match standing(record, now) {
-        Standing::Live { remaining_ms, from_future: false } => remaining_ms,
-        _ => 0,
-    };
-    if ttl.millis_i64() >= left {
-        record.ttl = ttl;
-    }
-    set_end(record, now, left.max(ttl.millis_i64()));
     record.renewed_at = now.wall;
+    let ends_later = matches!(standing(record, now),
+        Standing::Live { remaining_ms, from_future: false } if remaining_ms >= ttl.millis_i64());
+    if !ends_later {
+        record.ttl = ttl;
+        set_end(record, now, ttl.millis_i64());
+    }
 }
 
 /// Brings a record from the future back to one of its own TTLs from now.
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::{Clock as _, ManualClock},
-        record::{End, Ended, Token},
+        record::Token,
         resource::{RepoPath, Resource, Scope, Target},
     };
 

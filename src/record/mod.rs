@@ -98,6 +98,9 @@ pub struct Replaced {
 /// How a lease ended before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
+    /// Its time was up, and that was seen when somebody was granted what overlaps it. Without this mark a clock that is set back across a
+    /// restart could make it look live again.
+    Expired,
     /// Its owner gave it back.
     Released,
     /// Somebody else ended it.
@@ -141,12 +144,20 @@ pub struct Record {
     pub boot: Option<BootDeadline>,
     /// Whom it replaced.
     pub replaced: Option<Replaced>,
-    /// Set when the lease has ended and the record is only kept to tell so.
+    /// Set when it is written down that the lease has ended; the record is only kept to tell so.
     pub ended: Option<Ended>,
     /// The machine that wrote the record.
     pub host: String,
     /// The process that wrote it, long gone as a rule.
     pub pid: u32,
+}
+
+impl Record {
+    /// Whether the lease was released or broken before its time was up.
+    #[must_use]
+    pub fn was_cut_short(&self) -> bool {
+        self.ended.as_ref().is_some_and(|ended| !matches!(ended.how, End::Expired))
+    }
 }
 
 /// Why bytes are no record.

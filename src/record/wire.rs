@@ -63,6 +63,7 @@ struct WireEnded {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum How {
+    Expired,
     Released,
     Broken,
 }
@@ -233,6 +234,7 @@ impl From<&super::Record> for Record {
 impl From<&Ended> for WireEnded {
     fn from(ended: &Ended) -> Self {
         let (how, by, reason) = match &ended.how {
+            End::Expired => (How::Expired, None, None),
             End::Released => (How::Released, None, None),
             End::Broken { by, reason } => (How::Broken, by.as_ref(), Some(reason)),
         };
@@ -250,6 +252,7 @@ impl TryFrom<WireEnded> for Ended {
 
     fn try_from(wire: WireEnded) -> Result<Self, RecordError> {
         let how = match wire.how {
+            How::Expired => End::Expired,
             How::Released => End::Released,
             How::Broken => {
                 End::Broken { by: wire.by.map(owner).transpose()?, reason: reason(wire.reason.unwrap_or_default())? }

@@ -115,21 +115,19 @@ fn acquire_for_people() {
     --- stderr
     new is taken as a file; add `/` for a directory and all below
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["acquire", "src/a"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["acquire", "src/a"])), @"
     exit 0
     --- stdout
-    already yours, prolonged: src/a until [TIME] (5m); renew within 2m 30s; token [TOKEN]
-    "#);
-    insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "src/a", "free", "new"])), @r#"
+    already yours: src/a until [TIME] (5m); renew within 2m 30s; token [TOKEN]
+    ");
+    insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "src/a", "free", "new"])), @"
     exit 1
     --- stderr
-    free is taken as a file; add `/` for a directory and all below
-    new is taken as a file; add `/` for a directory and all below
     error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire new: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     hint: nothing was acquired; work on something else, or try again when it is free
-    "#);
+    ");
     a.let_expire("old");
     insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "old"])), @r#"
     exit 0
@@ -292,13 +290,14 @@ fn renew_for_people() {
     --- stdout
     renewed src/a until [TIME] (10m); token [TOKEN]
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &b.run(["renew", "src/a", "free"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &b.run(["renew", "src/a", "free"])), @"
     exit 3
     --- stderr
     error: cannot renew src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)
+    hint: only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry
     error: cannot renew free: you hold no lease on it
     hint: what you protected may have changed: acquire it again, and look at it before you go on
-    "#);
+    ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "src/b"])), @r#"
     exit 3
     --- stderr
@@ -444,12 +443,13 @@ fn release_for_people() {
     let (sandbox, repo) = Sandbox::with_repo();
     let (a, b) = (sandbox.agent(&repo, "claude-111"), sandbox.agent(&repo, "kimi-222"));
     a.ok(["acquire", "src/a"]);
-    insta::assert_snapshot!(shown(&sandbox, &b.run(["release", "src/a", "free"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &b.run(["release", "src/a", "free"])), @"
     exit 1
     --- stderr
     nothing to release on free: you hold no lease on it
     error: cannot release src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)
-    "#);
+    hint: only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry
+    ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a", "--token", "7"])), @r#"
     exit 3
     --- stderr
@@ -511,7 +511,9 @@ fn release_for_programs() {
         }
       ],
       "error": {
-        "hints": [],
+        "hints": [
+          "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
+        ],
         "kind": "not_owner",
         "message": "cannot release src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)"
       },
@@ -593,23 +595,25 @@ fn check_for_people() {
     lib/x: lib/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     src/: src/a is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "src/a", "lib/x", "src/"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "src/a", "lib/x", "src/"])), @"
     exit 0
     --- stdout
-    src/a: yours, held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
-    lib/x: lib/ is yours, held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
-    src/: src/a is yours, held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
-    "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--mine", "old"])), @r#"
+    src/a: yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
+    lib/x: lib/ is yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
+    src/: src/a is yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
+    ");
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--mine", "old"])), @"
     exit 3
     --- stdout
-    old: free (the lease of claude-111 expired [LENGTH] ago)
-    "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--token", "7", "src/a"])), @r#"
+    old: not yours
+    old: free (your lease expired [LENGTH] ago)
+    ");
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--token", "7", "src/a"])), @"
     exit 3
     --- stdout
-    src/a: yours, held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
-    "#);
+    src/a: not the lease with token 7
+    src/a: yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
+    ");
     insta::assert_snapshot!(shown(&sandbox, &b.run(["check", "-q", "src/a"])), @"exit 1");
 }
 
@@ -708,7 +712,7 @@ fn check_for_programs() {
       "ok": true,
       "results": [
         {
-          "message": "src/a: yours, held by claude-111 since [TIME] until [TIME] ([LENGTH] left); token [TOKEN]",
+          "message": "src/a: yours since [TIME] until [TIME] ([LENGTH] left); token [TOKEN]",
           "outcome": "mine",
           "resource": {
             "kind": "file",
@@ -729,14 +733,14 @@ fn check_for_programs() {
       "error": {
         "hints": [],
         "kind": "absent",
-        "message": "free: free"
+        "message": "free: not yours\nfree: free"
       },
       "leases": [],
       "locked": false,
       "ok": false,
       "results": [
         {
-          "message": "free: free",
+          "message": "free: not yours\nfree: free",
           "outcome": "free",
           "resource": {
             "kind": "file",
@@ -1030,7 +1034,7 @@ fn policy_for_people_and_programs() {
     agent.on-error = "block"  # the built-in policy
     --- stderr
     error: the policy cannot be used: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?
-    hint: mend the file, or move it away; `git agentlock policy` shows what applies and from where
+    hint: mend the file, or move it away; what is shown is in effect without it
     "#);
     insta::assert_snapshot!(shown(&sandbox, &a.run(["acquire", "src/a"])), @r#"
     exit 4
@@ -1038,13 +1042,13 @@ fn policy_for_people_and_programs() {
     error: the policy cannot be used: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?
     hint: mend the file, or move it away; `git agentlock policy` shows what applies and from where
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "src/a"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "src/a"])), @"
     exit 0
     --- stdout
     src/a: free
     --- stderr
-    warning: the policy cannot be used: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?; that file is not used
-    "#);
+    warning: a policy file is passed over: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?
+    ");
 }
 
 #[test]

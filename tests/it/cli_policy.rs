@@ -88,7 +88,7 @@ fn a_bad_policy_refuses_acquire_and_renew_and_only_warns_the_others() {
             }
             for arguments in [&["check", "src/a"][..], &["list"], &["release", "src/none"]] {
                 let ran = agent.ok(arguments);
-                ran.err_has(&["warning: ", file.to_str().unwrap(), "that file is not used"]).err_has(told);
+                ran.err_has(&["warning: ", file.to_str().unwrap(), "a policy file is passed over"]).err_has(told);
                 assert_eq!(agent.json(0, arguments).warnings.len(), 1);
             }
             agent.expect(4, ["policy"]).err_has(told).out_has(&["ttl.default = \"5m\""]);

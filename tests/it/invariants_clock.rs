@@ -9,7 +9,9 @@ use git_agentlock::{
     store::Store,
 };
 
-use crate::lib_world::{Agents, DAY_MS, TTL_MS, file, locks, noon, on_each_store, record, renewed, write_record};
+use crate::lib_world::{
+    Agents, DAY_MS, TTL_MS, area, file, locks, noon, on_each_store, owner, record, renewed, write_record,
+};
 
 fn year(year: u32) -> Timestamp {
     format!("{year}-01-01T00:00:00Z").parse().expect("a time")
@@ -194,5 +196,35 @@ fn invariant_15_hostile_times_neither_panic_nor_last() {
             record.expires_at = Timestamp::from_millis(i64::MIN);
         });
         assert!(locks(store, clock).take("B", &file("a")).fresh, "long past");
+    });
+}
+
+/// What had expired when somebody was granted what overlaps it does not live again when the clock is set back across a restart.
+#[test]
+fn invariant_15_what_was_expired_beside_a_grant_never_lives_again() {
+    on_each_store(|store, clock| {
+        let locks = locks(store, clock);
+        locks.take("B", &file("a"));
+        locks.take("C", &area("src"));
+        clock.advance(TTL_MS);
+        let area_of_all = locks.take("A", &area(""));
+        assert_eq!(area_of_all.stale_owner, None, "its own key was free");
+        assert_eq!(locks.look(&file("a")).stale_owner(), Some(&owner("B")), "the stale owner is still told");
+        assert!(matches!(locks.renewal("C", &area("src"), None), Renewal::NotOwner(_) | Renewal::Lost(_)));
+        clock.reboot("boot-2");
+        clock.step_wall(-2 * DAY_MS);
+        assert_eq!(locks.holder(&file("a")).as_deref(), Some("A"), "one owner");
+        assert_eq!(locks.holder(&file("src/x")).as_deref(), Some("A"));
+        assert!(matches!(locks.renewal("B", &file("a"), None), Renewal::Lost(Loss::Expired(_))));
+    });
+    on_each_store(|store, clock| {
+        let locks = locks(store, clock);
+        locks.take("B", &area("src"));
+        clock.advance(TTL_MS);
+        locks.take("A", &file("src/deep/a"));
+        clock.forget_boot();
+        clock.step_wall(-DAY_MS);
+        assert_eq!(locks.holder(&file("src/deep/a")).as_deref(), Some("A"));
+        assert_eq!(locks.holder(&file("src/b")), None);
     });
 }

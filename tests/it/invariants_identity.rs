@@ -107,7 +107,8 @@ fn invariant_12_what_is_no_place_to_lock_is_an_error() {
     symlink("round", repository.top.join("round")).expect("linked");
     let too_long = "x/".repeat(2049);
     let far_too_long = "x".repeat(300);
-    for spelling in [&b""[..], b"a\0b", b".git/config", b".git", b"src/../.git/x", b"src/a/below", b"round", b"src/a/"]
+    for spelling in
+        [&b""[..], b"a\0b", b".git/config", b".git", b"src/../.git/x", b"src/a/below", b"round/x", b"src/a/"]
     {
         assert!(located(&repository.top, spelling).is_err(), "{}", spelling.as_bstr());
     }

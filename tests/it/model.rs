@@ -1,7 +1,7 @@
 //! Any sequence of requests: the file store answers as the store in memory does, and what must always hold does hold.
 
 use git_agentlock::{
-    clock::{Clock as _, ManualClock, Timestamp},
+    clock::{Clock as _, ManualClock},
     locks::{GiveBack, Locks, State},
     record::Token,
     resource::Resource,
@@ -93,11 +93,9 @@ fn without_tokens(text: &str) -> String {
     told
 }
 
-/// A clock that is set back across a reboot makes what had expired look as if it came from the future, and nothing can tell the
-/// difference; so here it is set back during the first boot only.
+/// A clock that is set in both directions, also across reboots.
 struct Clocks {
     manual: ManualClock,
-    latest: Timestamp,
     boots: u32,
 }
 
@@ -105,11 +103,9 @@ impl Clocks {
     fn pass(&mut self, step: &Step) {
         match step {
             Step::Pass { ms } => self.manual.advance(*ms),
-            Step::SetWall { ms } if self.boots == 0 => self.manual.step_wall(*ms),
-            Step::SetWall { ms } => self.manual.step_wall(ms.saturating_abs()),
+            Step::SetWall { ms } => self.manual.step_wall(*ms),
             Step::Reboot { names_boots } => {
                 self.boots += 1;
-                self.manual.step_wall(self.latest.since(self.manual.now().wall));
                 if *names_boots {
                     self.manual.reboot(&format!("boot-of-{}", self.boots));
                 } else {
@@ -118,7 +114,6 @@ impl Clocks {
             }
             _ => {}
         }
-        self.latest = self.latest.max(self.manual.now().wall);
     }
 }
 
@@ -144,7 +139,7 @@ proptest! {
     #[test]
     fn the_file_store_answers_as_the_model_does(steps in steps()) {
         let (disk, memory) = (Disk::new(), MemoryStore::new());
-        let mut clocks = Clocks { manual: ManualClock::new(noon()), latest: noon(), boots: 0 };
+        let mut clocks = Clocks { manual: ManualClock::new(noon()), boots: 0 };
         // Nothing is swept, since the stores sweep different parts at different times.
         let mut highest = vec![0_u64; resources().len()];
         for step in &steps {

@@ -59,7 +59,6 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
     let wants = wants(&named.located, args.ttl.as_deref())?;
     let policy = named.located.first().map(|first| &first.policy.policy);
     let Some(policy) = policy else { return Err(Failure::invalid("nothing was named")) };
-    output.notes = named.notes;
 
     let request = Request { owner, wants, reason, pid: std::process::id() };
     let locks = context.locks(&store, policy);
@@ -74,6 +73,7 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
     match told.value {
         Some(Acquired::Granted(grants)) => {
             granted(&mut output, &grants);
+            output.notes.extend(named.notes);
             note_other_work_trees(context, &named.located, &locks, &mut output);
             note_nested_repositories(&named.located, &mut output);
         }
@@ -201,7 +201,7 @@ fn granted(output: &mut Output, grants: &[Grant]) {
     for grant in grants {
         let lease = &grant.lease;
         output.document.leases.push(grant.into());
-        let verb = if grant.fresh { "acquired" } else { "already yours, prolonged:" };
+        let verb = if grant.fresh { "acquired" } else { "already yours:" };
         let half = lease.ttl.millis_i64().checked_div(2).unwrap_or(0);
         let _ = writeln!(
             output.text,

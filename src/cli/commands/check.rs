@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use git_agentlock::{
-    locks::{Holder, Report, State},
+    locks::{Holder, Lease, Report, State},
     owner::Owner,
-    record::{End, Token},
+    record::{End, Ended, Token},
 };
 
 use super::renew::parse_token;
@@ -82,9 +82,13 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
         (_, false) => ("held", Exit::No),
         (None, true) => ("free", Exit::Done),
     };
-    let message = describe(report, &foreign, mine.is_some());
-    let _ = writeln!(output.text, "{message}");
     let is_lost = asked.must_be_mine && mine.is_none() && !is_unknown;
+    let mut message = describe(report, &foreign, asked.owner);
+    if is_lost {
+        let what = asked.token.map_or("not yours".to_owned(), |token| format!("not the lease with token {token}"));
+        message = format!("{}: {what}\n{message}", report.resource);
+    }
+    let _ = writeln!(output.text, "{message}");
     let kind = match code {
         _ if is_lost => Some(Kind::Absent),
         Exit::No => Some(Kind::Conflict),
@@ -98,7 +102,7 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
 }
 
 /// One line for each holder, or one that says that it is free; with what there is to tell about the lease before.
-fn describe(report: &Report, foreign: &[&Holder], is_mine: bool) -> String {
+fn describe(report: &Report, foreign: &[&Holder], owner: Option<&Owner>) -> String {
     let resource = &report.resource;
     let mut lines: Vec<String> = Vec::new();
     for holder in &report.holders {
@@ -106,28 +110,29 @@ fn describe(report: &Report, foreign: &[&Holder], is_mine: bool) -> String {
             Holder::Lease(lease) if lease.resource != *resource => format!("{resource}: {} is ", lease.resource),
             _ => format!("{resource}: "),
         };
-        let whose = if foreign.contains(&holder) { String::new() } else { "yours, ".to_owned() };
-        let token = match holder {
-            Holder::Lease(lease) if !foreign.contains(&holder) => format!("; token {}", lease.token),
-            _ => String::new(),
-        };
-        lines.push(format!("{what}{whose}{}{token}", human::held_by(holder)));
-    }
-    if lines.is_empty() && !is_mine {
-        let past = report.past.as_ref().map(|lease| match (&lease.state, &lease.ended) {
-            (State::Expired, _) => {
-                format!(" (the lease of {} expired {} ago)", lease.owner, human::length(lease.remaining_ms))
+        lines.push(match holder {
+            Holder::Lease(lease) if !foreign.contains(&holder) => {
+                format!("{what}yours {}; token {}", human::span(lease), lease.token)
             }
-            (_, Some(ended)) => match &ended.how {
-                End::Broken { by, reason } => {
-                    let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-                    format!(" (the lease of {} was broken{by}: {reason})", lease.owner)
-                }
-                End::Released => String::new(),
-            },
-            _ => String::new(),
+            _ => format!("{what}{}", human::held_by(holder)),
         });
+    }
+    if lines.is_empty() {
+        let past = report.past.as_ref().map(|lease| past(lease, owner));
         lines.push(format!("{resource}: free{}", past.unwrap_or_default()));
     }
     lines.join("\n")
+}
+
+fn past(lease: &Lease, owner: Option<&Owner>) -> String {
+    let whose =
+        if owner == Some(&lease.owner) { "your lease".to_owned() } else { format!("the lease of {}", lease.owner) };
+    match (&lease.state, &lease.ended) {
+        (State::Expired, _) => format!(" ({whose} expired {} ago)", human::length(lease.remaining_ms)),
+        (_, Some(Ended { how: End::Broken { by, reason }, .. })) => {
+            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            format!(" ({whose} was broken{by}: {reason})")
+        }
+        _ => String::new(),
+    }
 }

@@ -41,7 +41,9 @@ pub(crate) fn run(context: &Context, args: PolicyArgs) -> Result<Output, Failure
         show_ttl(&mut output, &one.policy.policy, &one.resource);
     }
     if !policy.problems.is_empty() {
-        output.failures.push(Failure::policy(&policy.problems));
+        let mut failure = Failure::policy(&policy.problems);
+        failure.hints = vec!["mend the file, or move it away; what is shown is in effect without it".to_owned()];
+        output.failures.push(failure);
         // The failure says it; the warning would say it twice.
         context.take_warnings();
     }

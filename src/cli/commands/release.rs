@@ -10,7 +10,7 @@ use git_agentlock::{
     resource::Resource,
 };
 
-use super::renew::{lost, parse_token};
+use super::renew::{lost, not_owner_hint, parse_token};
 use crate::cli::{
     args::{AllArgs, OwnerArg, Targets},
     context::Context,
@@ -115,7 +115,8 @@ fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc 
             output.document.locked = true;
             output.document.conflicts.push(ConflictDoc::new(resource, &holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
-            fail(output, Failure::new(kind, format!("{what}: {}", human::held_by(&holder))))
+            let failure = Failure::new(kind, format!("{what}: {}", human::held_by(&holder)));
+            fail(output, failure.hint(not_owner_hint(kind)))
         }
         Release::Failed { source: error, .. } => {
             output.document.locked = true;

@@ -144,12 +144,22 @@ fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
             output.document.conflicts.push(ConflictDoc::new(resource, holder));
             let message = format!("cannot renew {resource}: {}", human::held_by(holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
-            output.failures.push(Failure::new(kind, message.clone()));
+            output.failures.push(Failure::new(kind, message.clone()).hint(not_owner_hint(kind)));
             (kind.as_str(), message)
         }
     };
     output.document.locked &= outcome == "renewed";
     ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }
+}
+
+/// What to do about a lease of somebody else, or of nobody knows whom.
+pub(super) fn not_owner_hint(kind: Kind) -> &'static str {
+    match kind {
+        Kind::NotOwner => {
+            "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
+        }
+        _ => "`git agentlock doctor` tells what is wrong with the record, and what to do",
+    }
 }
 
 /// That a lease is lost, as an error of exit code 3.

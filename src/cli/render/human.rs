@@ -37,17 +37,17 @@ fn because(reason: Option<&Reason>) -> String {
     reason.map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
+/// `since … until … (4m 12s left): reason`.
+pub(crate) fn span(lease: &Lease) -> String {
+    let (since, until) = (moment(lease.acquired_at), moment(lease.expires_at));
+    let left = length(lease.remaining_ms);
+    format!("since {since} until {until} ({left} left){}", because(lease.reason.as_ref()))
+}
+
 /// `held by claude-111 since … until … (4m 12s left): reason`.
 pub(crate) fn held_by(holder: &Holder) -> String {
     match holder {
-        Holder::Lease(lease) => format!(
-            "held by {} since {} until {} ({} left){}",
-            lease.owner,
-            moment(lease.acquired_at),
-            moment(lease.expires_at),
-            length(lease.remaining_ms),
-            because(lease.reason.as_ref())
-        ),
+        Holder::Lease(lease) => format!("held by {} {}", lease.owner, span(lease)),
         Holder::Waiting { owner, since } => format!("left to {owner}, who has waited for it since {}", moment(*since)),
         Holder::Unknown { record, until } => {
             let until = until.map_or("until it is moved away".to_owned(), |until| format!("until {}", moment(until)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     FileStore, Root,
     dir::{Dir, Modes, Open},
-    disk::{Mutex, Share, io_error, read_up_to, write_new},
+    disk::{Mutex, Share, holders, io_error, read_up_to, write_new},
     journal,
     layout::{GATE, MUTEX, Names, Shard},
     shard::{Ledger, LockedShard},
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// How often a request starts again before it gives up: for the exclusive mutex, or since the store was replaced under it.
+/// How often a plan may turn out to be out of date before the store gives up.
 const ROUNDS: usize = 8;
 /// From so many records on, syncing the whole file system is cheaper than syncing each file.
 const SYNC_ONE_BY_ONE: usize = 64;
@@ -32,15 +32,21 @@ pub(super) fn run(
 ) -> Result<Committed, StoreError> {
     // An area in the request is known from the start; one that is only found in a record makes the request start again.
     let mut share = if read.below.is_empty() { Share::Shared } else { Share::Exclusive };
+    let mut made_in = Vec::new();
     loop {
         let Some(mut section) = Section::enter(store, read, access, share)? else {
             // Where there is no store there is nothing to change: the decision is told so.
-            decision.decide(&View::default());
-            return Ok(Committed::default());
+            let plan = decision.decide(&View::default());
+            let nothing = plan.changes.is_empty().then(Committed::default);
+            return nothing.ok_or_else(|| StoreError::Replaced { path: store.dir() });
         };
+        section.root.made_in.append(&mut made_in);
         match section.decide_and_apply(read, decision)? {
             Outcome::Done(committed) => return Ok(committed),
-            Outcome::NeedsExclusive => share = Share::Exclusive,
+            Outcome::NeedsExclusive => {
+                share = Share::Exclusive;
+                made_in.append(&mut section.root.made_in);
+            }
         }
     }
 }
@@ -81,6 +87,15 @@ enum StepKind {
     Remove,
 }
 
+/// Who holds the gate only waits for `mutex`: the one to be named is who sits there.
+fn blame_the_sitter(error: StoreError, dir: &Dir) -> StoreError {
+    let sitter = || holders(&dir.path_of(MUTEX)).first().copied();
+    match error {
+        StoreError::Busy { path, waited_s, holder } => StoreError::Busy { path, waited_s, holder: sitter().or(holder) },
+        other => other,
+    }
+}
+
 impl<'s> Section<'s> {
     fn enter(store: &'s FileStore, read: &ReadSet, access: Access, share: Share) -> Result<Option<Self>, StoreError> {
         let create = access == Access::Create;
@@ -92,7 +107,8 @@ impl<'s> Section<'s> {
             (root, parent.map_err(io_error("look at", &store.parent))?)
         };
         // The turnstile: who waits for `mutex` keeps everybody behind it waiting, so a stream of others cannot starve it.
-        let gate = Mutex::lock(&root.dir, GATE, Share::Exclusive, modes, store.patience)?;
+        let gate = Mutex::lock(&root.dir, GATE, Share::Exclusive, modes, store.patience);
+        let gate = gate.map_err(|error| blame_the_sitter(error, &root.dir))?;
         let mutex = Mutex::lock(&root.dir, MUTEX, share, modes, store.patience)?;
         drop(gate);
         let mut shards = BTreeMap::new();

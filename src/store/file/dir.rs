@@ -70,6 +70,17 @@ impl Dir {
     }
 }
 
+/// Makes a directory and those above it, each with this mode at the most.
+pub(super) fn create_all(path: &Path, mode: u32) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder.create(path)
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::fd::AsFd as _;

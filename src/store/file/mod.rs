@@ -48,6 +48,8 @@ pub struct FileStore {
     parent: PathBuf,
     fsync: bool,
     patience: Duration,
+    /// Permission bits that the directory of a shared store does not get when it is created.
+    umask: u32,
 }
 
 impl FileStore {
@@ -62,13 +64,14 @@ impl FileStore {
             parent: common_dir.to_owned(),
             fsync: true,
             patience: Self::PATIENCE,
+            umask: 0o022,
         }
     }
 
     /// A store in a directory of its own, `v1` below it; the directory is created by the first `acquire`.
     #[must_use]
     pub fn at(dir: &Path) -> Self {
-        Self { base: dir.to_owned(), parent: dir.to_owned(), fsync: true, patience: Self::PATIENCE }
+        Self { base: dir.to_owned(), parent: dir.to_owned(), fsync: true, patience: Self::PATIENCE, umask: 0o022 }
     }
 
     /// Whether a change is durable before its success is told (it is, unless this turns it off).
@@ -82,6 +85,13 @@ impl FileStore {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The umask for the directory of a shared store ([`FileStore::at`]), on top of the process's own; 022 unless this says otherwise.
+    #[must_use]
+    pub fn with_umask(mut self, umask: u32) -> Self {
+        self.umask = umask;
         self
     }
 
@@ -127,7 +137,7 @@ impl FileStore {
     /// Opens the store, making what is missing on the way to it.
     fn open_or_create(&self) -> Result<(Root, Modes), StoreError> {
         if self.base == self.parent {
-            std::fs::create_dir_all(&self.base).map_err(io_error("create the directory", &self.base))?;
+            dir::create_all(&self.base, 0o777 & !self.umask).map_err(io_error("create the directory", &self.base))?;
         }
         let parent = Dir::open(&self.parent).map_err(|error| not_a_directory(&self.parent, error))?;
         let modes = parent.modes().map_err(io_error("look at", &self.parent))?;
