@@ -4,11 +4,12 @@ use std::io;
 
 use git_agentlock::{
     git::{RepositoryError, locate::LocateError},
+    locks::Loss,
     policy::PolicyError,
     store::StoreError,
 };
 
-use super::exit::Kind;
+use super::{exit::Kind, render::human};
 
 /// Something that is told to the user. The message names the thing and the cause, a hint the remedy; both are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,20 @@ impl Failure {
             .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
     }
 
+    /// That a lease is lost: exit code 3.
+    pub(crate) fn lost(what: &str, loss: &Loss) -> Self {
+        let kind = match loss {
+            Loss::Absent { .. } | Loss::Broken { .. } => Kind::Absent,
+            Loss::Expired(_) | Loss::OtherToken(_) | Loss::TakenOver(_) => Kind::Expired,
+        };
+        let hint = match loss {
+            Loss::Absent { covered_by: Some(area) } => format!("name {} instead", area.resource),
+            Loss::OtherToken(lease) => format!("use token {}, if you are the one who acquired it again", lease.token),
+            _ => "what you protected may have changed: acquire it again, and look at it before you go on".to_owned(),
+        };
+        Self::new(kind, format!("{what}: {}", human::lost(loss))).hint(hint)
+    }
+
     /// The first few of them, on one line.
     pub(crate) fn problems(problems: &[PolicyError]) -> String {
         const SHOWN: usize = 5;
@@ -53,6 +68,18 @@ impl Failure {
             lines.push(format!("and {more} more"));
         }
         lines.join("; ")
+    }
+}
+
+impl Kind {
+    /// What to do about a lease of somebody else, or of nobody knows whom.
+    pub(crate) fn remedy_of_holder(self) -> &'static str {
+        match self {
+            Self::NotOwner => {
+                "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
+            }
+            _ => "`git agentlock doctor` tells what is wrong with the record, and what to do",
+        }
     }
 }
 

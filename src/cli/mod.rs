@@ -10,6 +10,7 @@ mod policy_files;
 mod render;
 mod signals;
 mod targets;
+mod values;
 
 use std::{ffi::OsString, process::ExitCode};
 

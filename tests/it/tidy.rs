@@ -258,6 +258,22 @@ fn dangerous_calls_have_one_door() {
     no_complaints(sources("src").iter().flat_map(|(name, text)| door_complaints(name, text)));
 }
 
+/// Commands share values, output and failures, and do not call each other.
+fn command_complaints(name: &str, text: &str) -> Vec<String> {
+    let is_command = name.starts_with("src/cli/commands/") && !name.ends_with("/mod.rs");
+    let other = paths_used(&module_of(name), text).into_iter().filter(|path| {
+        is_command && path.starts_with("cli::commands::") && !path.starts_with(&module_of(name).join("::"))
+    });
+    other.map(|path| format!("{name} uses another command: {path}")).collect()
+}
+
+#[test]
+fn commands_do_not_call_each_other() {
+    no_complaints(sources("src").iter().flat_map(|(name, text)| command_complaints(name, text)));
+    let complaints = command_complaints("src/cli/commands/renew.rs", "use super::acquire::parse;\n");
+    assert_eq!(complaints.len(), 1, "{complaints:?}");
+}
+
 #[test]
 fn files_are_small() {
     let sources = sources("src").into_iter().filter(|(name, _)| !name.ends_with("/tests.rs"));

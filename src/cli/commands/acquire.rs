@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use git_agentlock::{
-    duration::{Ttl, parse_millis},
+    duration::Ttl,
     locks::{Acquired, Conflict, Grant, Holder, Locks, Patience, Request, Told, Waited},
-    policy::TtlLimits,
-    record::Reason,
     resource::Resource,
 };
 
@@ -20,6 +18,7 @@ use crate::cli::{
     render::human,
     signals::Signals,
     targets,
+    values::{allowed, parse_reason, parse_ttl, parse_wait},
 };
 
 /// Take leases, all or nothing
@@ -87,12 +86,6 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
     Ok(output)
 }
 
-fn parse_wait(text: &str) -> Result<u64, Failure> {
-    parse_millis(text).map_err(|error| {
-        Failure::invalid(format!("--wait: {error}")).hint("write it as 30s, 5m, 1h 30m, or in plain seconds")
-    })
-}
-
 /// `None`: a signal came; nothing is held then.
 fn wait(
     locks: &Locks<'_>,
@@ -154,10 +147,6 @@ fn note_nested_repositories(located: &[Located], output: &mut Output) {
     }
 }
 
-pub(super) fn parse_reason(text: String) -> Result<Reason, Failure> {
-    Reason::new(text).map_err(|error| Failure::invalid(error.to_string()).hint("shorten it"))
-}
-
 /// Each resource with its TTL: the one asked for, if the policy allows it there, else the policy's default for it.
 fn wants(located: &[Located], asked: Option<&str>) -> Result<Vec<(Resource, Ttl)>, Failure> {
     let asked = asked.map(parse_ttl).transpose()?;
@@ -171,28 +160,6 @@ fn wants(located: &[Located], asked: Option<&str>) -> Result<Vec<(Resource, Ttl)
         wants.push((one.resource.clone(), ttl));
     }
     Ok(wants)
-}
-
-/// Milliseconds. Zero is no TTL, but the bounds say that better.
-pub(super) fn parse_ttl(text: &str) -> Result<u64, Failure> {
-    parse_millis(text).map_err(|error| {
-        Failure::invalid(format!("--ttl: {error}")).hint("write it as 90s, 5m, 1h 30m, 1d, or in plain seconds")
-    })
-}
-
-pub(super) fn allowed(ms: u64, limits: &TtlLimits<'_>, resource: &Resource) -> Result<Ttl, Failure> {
-    let checked = match Ttl::from_millis(ms) {
-        Some(ttl) => limits.check(ttl).map_err(|error| error.to_string()),
-        None => Err(format!(
-            "a TTL of 0 is below the minimum of {} ({} in {})",
-            limits.min.value,
-            limits.min.key(),
-            limits.min.origin
-        )),
-    };
-    checked.map_err(|error: String| {
-        Failure::invalid(format!("{resource}: {error}")).hint("choose one within, or change the policy")
-    })
 }
 
 fn granted(output: &mut Output, grants: &[Grant]) {

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use clap::Args;
 use git_agentlock::{locks::Break, owner::Owner, resource::Resource};
 
-use super::acquire::parse_reason;
 use crate::cli::{
     args::{OwnerArg, Targets},
     context::Context,
@@ -17,6 +16,7 @@ use crate::cli::{
         json::{ConflictDoc, ResultDoc},
     },
     targets,
+    values::parse_reason,
 };
 
 /// End somebody else's lease, with a reason that its owner is told

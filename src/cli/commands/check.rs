@@ -9,7 +9,6 @@ use git_agentlock::{
     record::{End, Ended, Token},
 };
 
-use super::renew::parse_token;
 use crate::cli::{
     args::{OwnerArg, Targets},
     context::{Context, no_owner},
@@ -21,6 +20,7 @@ use crate::cli::{
         json::{ConflictDoc, ResultDoc},
     },
     targets,
+    values::parse_token,
 };
 
 /// Say who holds it, since when and until when

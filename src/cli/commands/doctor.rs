@@ -13,7 +13,6 @@ use git_agentlock::{
     text::escape_path,
 };
 
-use super::acquire::parse_reason;
 use crate::cli::{
     args::OwnerArg,
     context::{Context, Whole},
@@ -21,6 +20,7 @@ use crate::cli::{
     failure::Failure,
     output::Output,
     render::{human, json::FindingDoc},
+    values::parse_reason,
 };
 
 /// Look for what is wrong with the store, and say how to mend it

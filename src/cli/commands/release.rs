@@ -10,7 +10,6 @@ use git_agentlock::{
     resource::Resource,
 };
 
-use super::renew::{lost, not_owner_hint, parse_token};
 use crate::cli::{
     args::{AllArgs, OwnerArg, Targets},
     context::Context,
@@ -22,6 +21,7 @@ use crate::cli::{
         json::{ConflictDoc, ResultDoc},
     },
     targets,
+    values::parse_token,
 };
 
 /// Give your leases back
@@ -110,13 +110,13 @@ fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc 
             }
             ("nothing", message)
         }
-        Release::Lost(loss) => fail(output, lost(&what, &loss)),
+        Release::Lost(loss) => fail(output, Failure::lost(&what, &loss)),
         Release::NotOwner(holder) | Release::Unknown(holder) => {
             output.document.locked = true;
             output.document.conflicts.push(ConflictDoc::new(resource, &holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
             let failure = Failure::new(kind, format!("{what}: {}", human::held_by(&holder)));
-            fail(output, failure.hint(not_owner_hint(kind)))
+            fail(output, failure.hint(kind.remedy_of_holder()))
         }
         Release::Failed { source: error, .. } => {
             output.document.locked = true;

@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use git_agentlock::{
-    locks::{Loss, Prolong, Renewal},
+    locks::{Prolong, Renewal},
     owner::Owner,
     record::Token,
     resource::Resource,
 };
 
-use super::acquire::{allowed, parse_ttl};
 use crate::cli::{
     args::{AllArgs, OwnerArg, Targets},
     context::{Context, Located},
@@ -22,6 +21,7 @@ use crate::cli::{
         json::{ConflictDoc, ResultDoc},
     },
     targets,
+    values::{allowed, parse_token, parse_ttl},
 };
 
 /// Put the expiry of your leases off
@@ -41,12 +41,6 @@ pub(crate) struct RenewArgs {
     token: Option<Token>,
     #[command(flatten)]
     all: AllArgs,
-}
-
-/// A token as `acquire` prints it.
-pub(super) fn parse_token(text: &str) -> Result<Token, String> {
-    let number = text.parse().map_err(|_| "a token is a whole number".to_owned())?;
-    Token::new(number).ok_or_else(|| format!("a token is between 1 and {}", Token::MAX))
 }
 
 pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure> {
@@ -135,7 +129,7 @@ fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
             ("renewed", message)
         }
         Renewal::Lost(loss) => {
-            let failure = lost(&format!("cannot renew {resource}"), loss);
+            let failure = Failure::lost(&format!("cannot renew {resource}"), loss);
             let (kind, message) = (failure.kind, failure.message.clone());
             output.failures.push(failure);
             (kind.as_str(), message)
@@ -144,34 +138,10 @@ fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
             output.document.conflicts.push(ConflictDoc::new(resource, holder));
             let message = format!("cannot renew {resource}: {}", human::held_by(holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
-            output.failures.push(Failure::new(kind, message.clone()).hint(not_owner_hint(kind)));
+            output.failures.push(Failure::new(kind, message.clone()).hint(kind.remedy_of_holder()));
             (kind.as_str(), message)
         }
     };
     output.document.locked &= outcome == "renewed";
     ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }
-}
-
-/// What to do about a lease of somebody else, or of nobody knows whom.
-pub(super) fn not_owner_hint(kind: Kind) -> &'static str {
-    match kind {
-        Kind::NotOwner => {
-            "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
-        }
-        _ => "`git agentlock doctor` tells what is wrong with the record, and what to do",
-    }
-}
-
-/// That a lease is lost, as an error of exit code 3.
-pub(super) fn lost(what: &str, loss: &Loss) -> Failure {
-    let kind = match loss {
-        Loss::Absent { .. } | Loss::Broken { .. } => Kind::Absent,
-        Loss::Expired(_) | Loss::OtherToken(_) | Loss::TakenOver(_) => Kind::Expired,
-    };
-    let hint = match loss {
-        Loss::Absent { covered_by: Some(area) } => format!("name {} instead", area.resource),
-        Loss::OtherToken(lease) => format!("use token {}, if you are the one who acquired it again", lease.token),
-        _ => "what you protected may have changed: acquire it again, and look at it before you go on".to_owned(),
-    };
-    Failure::new(kind, format!("{what}: {}", human::lost(loss))).hint(hint)
 }
