@@ -36,6 +36,7 @@ mod invariants_late;
 mod lib_world;
 mod model;
 mod races;
+mod readme;
 mod sandbox;
 mod service;
 mod tidy;
