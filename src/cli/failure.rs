@@ -45,6 +45,12 @@ impl Failure {
             .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
     }
 
+    /// A failure of the store, at something that was to be done.
+    pub(crate) fn at(what: &str, error: StoreError) -> Self {
+        let failure = Self::from(error);
+        Self { message: format!("{what}: {}", failure.message), ..failure }
+    }
+
     /// That a lease is lost: exit code 3.
     pub(crate) fn lost(what: &str, loss: &Loss) -> Self {
         let kind = match loss {

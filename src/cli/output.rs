@@ -57,6 +57,13 @@ impl Output {
         output
     }
 
+    /// Tells a failure. Returns what a result says of it: its kind and message.
+    pub(crate) fn fail(&mut self, failure: Failure) -> (&'static str, String) {
+        let told = (failure.kind.as_str(), failure.message.clone());
+        self.failures.push(failure);
+        told
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         let of_failures = self.failures.iter().fold(Exit::Done, |exit, failure| exit.graver(failure.kind.exit()));
         self.exit.unwrap_or(of_failures)

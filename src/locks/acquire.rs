@@ -348,15 +348,7 @@ pub(super) fn conflicts<'r>(
 
 /// That a lease has expired is noticed when it is taken over.
 fn expired(before: &Record) -> JournalLine {
-    JournalLine {
-        at: before.expires_at,
-        event: Event::Expired,
-        resource: before.resource.clone(),
-        owner: before.owner.clone(),
-        token: Some(before.token),
-        other: None,
-        reason: None,
-    }
+    JournalLine::about(before, Event::Expired, before.expires_at)
 }
 
 /// Who lost the resource to the new owner and has not had it back: the owner of an expired or broken lease, or, when the lease before was

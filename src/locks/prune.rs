@@ -67,15 +67,7 @@ impl Decide for Decision<'_, '_> {
                 continue;
             }
             plan.changes.push(Change::Remove(record.resource.key()));
-            plan.journal.push(JournalLine {
-                at: now.wall,
-                event: Event::Pruned,
-                resource: record.resource.clone(),
-                owner: record.owner.clone(),
-                token: Some(record.token),
-                other: None,
-                reason: None,
-            });
+            plan.journal.push(JournalLine::about(record, Event::Pruned, now.wall));
             self.pruned.push(rules::shown(record, &now));
         }
         plan

@@ -160,15 +160,7 @@ impl Decision<'_, '_> {
                 }
                 None => Change::Remove(key),
             });
-            plan.journal.push(JournalLine {
-                at: now.wall,
-                event: Event::Released,
-                resource: record.resource.clone(),
-                owner: record.owner.clone(),
-                token: Some(record.token),
-                other: None,
-                reason: None,
-            });
+            plan.journal.push(JournalLine::about(record, Event::Released, now.wall));
         }
         Release::Released(Box::new(rules::shown(record, now)))
     }

@@ -104,15 +104,7 @@ impl State {
         self.next_sweep = next;
         self.records.retain(|_, seen| match seen {
             Seen::Record(record) if (sweep.doomed)(record) => {
-                self.journal.push(JournalLine {
-                    at,
-                    event: Event::Pruned,
-                    resource: record.resource.clone(),
-                    owner: record.owner.clone(),
-                    token: Some(record.token),
-                    other: None,
-                    reason: None,
-                });
+                self.journal.push(JournalLine::about(record, Event::Pruned, at));
                 false
             }
             _ => true,

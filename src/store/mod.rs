@@ -228,6 +228,22 @@ pub struct JournalLine {
     pub reason: Option<Reason>,
 }
 
+impl JournalLine {
+    /// That something happened to the lease of a record.
+    #[must_use]
+    pub fn about(record: &Record, event: Event, at: Timestamp) -> Self {
+        Self {
+            at,
+            event,
+            resource: record.resource.clone(),
+            owner: record.owner.clone(),
+            token: Some(record.token),
+            other: None,
+            reason: None,
+        }
+    }
+}
+
 /// What may be cleared away beside a change.
 pub struct Sweep {
     /// How long until the same place is swept again, in milliseconds.

@@ -52,11 +52,6 @@ pub(crate) fn run(context: &Context, args: BreakArgs) -> Result<Output, Failure>
 
 fn one(output: &mut Output, resource: &Resource, broken: Break) -> ResultDoc {
     let what = format!("cannot break the lease on {resource}");
-    let fail = |output: &mut Output, failure: Failure| {
-        let told = (failure.kind.as_str(), failure.message.clone());
-        output.failures.push(failure);
-        told
-    };
     let (outcome, message) = match broken {
         Break::Broken(lease) => {
             output.has_changed = true;
@@ -76,19 +71,17 @@ fn one(output: &mut Output, resource: &Resource, broken: Break) -> ResultDoc {
                 Kind::Conflict,
                 format!("{what}: it has none of its own; {} is held by {}", area.resource, area.owner),
             );
-            fail(output, failure.hint(format!("break the lease on {} instead", area.resource)))
+            output.fail(failure.hint(format!("break the lease on {} instead", area.resource)))
         }
         Break::Unknown(holder) => {
             output.document.locked = true;
             output.document.conflicts.push(ConflictDoc::new(resource, &holder));
             let failure = Failure::new(Kind::Damaged, format!("{what}: {}", human::held_by(&holder)));
-            fail(output, failure.hint("`git agentlock doctor --fix --reason TEXT` moves the record aside"))
+            output.fail(failure.hint("`git agentlock doctor --fix --reason TEXT` moves the record aside"))
         }
         Break::Failed(error) => {
             output.document.locked = true;
-            let mut failure = Failure::from(error);
-            failure.message = format!("{what}: {}", failure.message);
-            fail(output, failure)
+            output.fail(Failure::at(&what, error))
         }
     };
     ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }

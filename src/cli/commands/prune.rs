@@ -33,9 +33,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Result<Output, Failure
         let _ = writeln!(output.text, "{verb} {}: lease of {}, ended {ago} ago", lease.resource, lease.owner);
     }
     for (resource, error) in told.value.failed {
-        let mut failure = Failure::from(error);
-        failure.message = format!("cannot remove the record of {resource}: {}", failure.message);
-        output.failures.push(failure);
+        output.failures.push(Failure::at(&format!("cannot remove the record of {resource}"), error));
     }
     let _ = writeln!(output.text, "{verb} {}", told.value.leases.len());
     Ok(output)

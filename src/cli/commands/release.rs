@@ -88,11 +88,6 @@ fn all(context: &Context, owner: &Owner, whole_store: bool) -> Result<Output, Fa
 
 fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc {
     let what = format!("cannot release {resource}");
-    let fail = |output: &mut Output, failure: Failure| {
-        let told = (failure.kind.as_str(), failure.message.clone());
-        output.failures.push(failure);
-        told
-    };
     let (outcome, message) = match release {
         Release::Released(lease) => {
             output.has_changed = true;
@@ -110,19 +105,17 @@ fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc 
             }
             ("nothing", message)
         }
-        Release::Lost(loss) => fail(output, Failure::lost(&what, &loss)),
+        Release::Lost(loss) => output.fail(Failure::lost(&what, &loss)),
         Release::NotOwner(holder) | Release::Unknown(holder) => {
             output.document.locked = true;
             output.document.conflicts.push(ConflictDoc::new(resource, &holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
             let failure = Failure::new(kind, format!("{what}: {}", human::held_by(&holder)));
-            fail(output, failure.hint(kind.remedy_of_holder()))
+            output.fail(failure.hint(kind.remedy_of_holder()))
         }
         Release::Failed { source: error, .. } => {
             output.document.locked = true;
-            let mut failure = Failure::from(error);
-            failure.message = format!("{what}: {}", failure.message);
-            fail(output, failure)
+            output.fail(Failure::at(&what, error))
         }
     };
     ResultDoc { resource: resource.into(), outcome, stale_owner: None, message }

@@ -128,18 +128,12 @@ fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
             let _ = writeln!(output.text, "{message}");
             ("renewed", message)
         }
-        Renewal::Lost(loss) => {
-            let failure = Failure::lost(&format!("cannot renew {resource}"), loss);
-            let (kind, message) = (failure.kind, failure.message.clone());
-            output.failures.push(failure);
-            (kind.as_str(), message)
-        }
+        Renewal::Lost(loss) => output.fail(Failure::lost(&format!("cannot renew {resource}"), loss)),
         Renewal::NotOwner(holder) | Renewal::Unknown(holder) => {
             output.document.conflicts.push(ConflictDoc::new(resource, holder));
             let message = format!("cannot renew {resource}: {}", human::held_by(holder));
             let kind = if holder.owner().is_some() { Kind::NotOwner } else { Kind::Damaged };
-            output.failures.push(Failure::new(kind, message.clone()).hint(kind.remedy_of_holder()));
-            (kind.as_str(), message)
+            output.fail(Failure::new(kind, message).hint(kind.remedy_of_holder()))
         }
     };
     output.document.locked &= outcome == "renewed";

@@ -372,15 +372,7 @@ impl<'s> Section<'s> {
     fn write_history(&self, mut plan: Plan, due: &[Shard], committed: &Committed) {
         if let Some(sweep) = &plan.sweep {
             for removed in due.iter().filter_map(|shard| self.shards.get(shard)).flat_map(|shard| shard.sweep(sweep)) {
-                plan.journal.push(JournalLine {
-                    at: plan.at,
-                    event: Event::Pruned,
-                    resource: removed.resource,
-                    owner: removed.owner,
-                    token: Some(removed.token),
-                    other: None,
-                    reason: None,
-                });
+                plan.journal.push(JournalLine::about(&removed, Event::Pruned, plan.at));
             }
         }
         let failed: BTreeSet<ResourceKey> = committed.failed.iter().map(|(key, _)| *key).collect();
