@@ -337,6 +337,10 @@ impl ResourceKey {
         Self(*hasher.finalize().as_bytes())
     }
 
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// 64 lower-case hex digits.
     #[must_use]
     pub fn to_hex(self) -> String {

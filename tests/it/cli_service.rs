@@ -354,3 +354,73 @@ fn killed_half_way_what_is_left_is_listed_and_clears_by_release() {
         assert_eq!(a.listed(), [""; 0]);
     }
 }
+
+/// C10: what lies elsewhere is listed and can be locked; what would need the shard cannot be told.
+#[test]
+fn a_shard_that_cannot_be_opened_hides_no_other() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(["acquire", "src/a", "src/b", "x1", "x2", "x3", "x4", "x5", "x6"]);
+    let all = a.listed().len();
+    let shard = records(&store(&repo))[0].parent().unwrap().to_owned();
+    let inside = records(&store(&repo)).iter().filter(|path| path.starts_with(&shard)).count();
+    fs::rename(&shard, sandbox.root().join("aside")).unwrap();
+    fs::write(&shard, "in its place").unwrap();
+    let document = a.json(4, ["list"]);
+    assert_eq!((document.leases.len(), document.unreadable.unwrap().len()), (all - inside, 1));
+    a.expect(4, ["list"]).err_has(&[shard.to_str().unwrap(), "cannot be opened"]);
+    sandbox.agent(&repo, "B").expect(4, ["acquire", "new/"]).err_has(&["cannot be opened"]);
+    let codes: Vec<i32> = (0..40).map(|n| a.run(["acquire", &format!("other-{n}")]).code()).collect();
+    assert!(codes.contains(&0) && codes.iter().all(|code| [0, 4].contains(code)), "{codes:?}");
+    a.expect(1, ["doctor", "--fix"]).out_has(&[shard.to_str().unwrap(), "is not a file of git-agentlock"]);
+    fs::remove_file(&shard).unwrap();
+    fs::rename(sandbox.root().join("aside"), &shard).unwrap();
+    a.ok(["doctor"]);
+}
+
+/// What the one takes, the other gives back; nothing is counted twice, nothing is left out.
+#[test]
+fn release_all_counts_right_against_an_owner_that_keeps_acquiring() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    fs::write(repo.join(".git/agentlock.toml"), "[store]\nfsync = false\n").unwrap();
+    let a = sandbox.agent(&repo, "A");
+    let script = "for i in $(seq 120); do \"$0\" acquire x$i -q || exit 1; done";
+    let mut writer = a.by(["sh", "-c", script]).command([""; 0]).spawn().unwrap();
+    let mut released = 0;
+    while writer.try_wait().unwrap().is_none() {
+        released += a.json(0, ["release", "--all"]).leases.len();
+    }
+    assert!(writer.wait().unwrap().success());
+    released += a.json(0, ["release", "--all"]).leases.len();
+    assert_eq!(released, 120);
+    assert_eq!(a.listed(), [""; 0]);
+}
+
+/// Invariant 3 beside a clean-up: whoever wins, a lease that was granted or renewed is not removed.
+#[test]
+fn prune_never_removes_what_is_renewed_or_taken_over_meanwhile() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&repo, "B"));
+    for _ in 0..8 {
+        a.let_expire("src/a");
+        let prunes: Vec<_> = (0..3).map(|_| a.command(["prune", "-q"]).spawn().unwrap()).collect();
+        let taken = b.command(["acquire", "src/a", "-q"]).spawn().unwrap();
+        let more: Vec<_> = (0..3).map(|_| a.command(["prune", "-q"]).spawn().unwrap()).collect();
+        for child in prunes.into_iter().chain([taken]).chain(more) {
+            assert_eq!(crate::sandbox::Ran::wait(child, "prune or acquire".to_owned()).code(), 0);
+        }
+        assert_eq!(a.holder_of("src/a").as_deref(), Some("B"));
+        b.ok(["release", "src/a"]);
+    }
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn doctor_notices_locks_that_do_not_exclude() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(["acquire", "src/a"]);
+    let by = ["strace", "-qq", "-f", "-o", "/dev/null", "-e", "inject=flock:retval=0", "--"];
+    a.by(by).expect(1, ["doctor"]).out_has(&["do not exclude each other"]);
+    a.ok(["doctor"]);
+}

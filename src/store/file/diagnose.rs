@@ -81,7 +81,10 @@ impl FileStore {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     let path = root.dir.path_of(&shard.dir_name());
-                    found.push(Ailment::Permissions { what: not_a_directory(&path, error).to_string(), path });
+                    found.push(match not_a_directory(&path, error) {
+                        StoreError::Foreign { path, .. } => Ailment::Foreign(path),
+                        error => Ailment::Permissions { what: error.to_string(), path },
+                    });
                 }
                 Ok(dir) => examine_shard(&dir, shard, modes, &mut found)?,
             }

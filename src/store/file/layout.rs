@@ -37,6 +37,14 @@ impl Shard {
     pub(super) fn dir_name(self) -> String {
         self.0.to_string()
     }
+
+    /// A key that stands for the shard as a whole. No resource has it: that would take a collision of BLAKE3.
+    pub(super) fn whole(self) -> ResourceKey {
+        let first = u8::try_from(self.0.to_digit(16).unwrap_or(0)).unwrap_or(0);
+        let mut key = [0; 32];
+        key[0] = first << 4;
+        ResourceKey::from_bytes(key)
+    }
 }
 
 /// Where a record is, and where it is written before it goes there.

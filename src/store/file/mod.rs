@@ -213,8 +213,13 @@ impl Root {
     fn enumerate(&self, quiescent: bool, mut found: impl FnMut(ResourceKey, Seen)) -> Result<(), StoreError> {
         for shard in Shard::all() {
             let dir = match self.dir.sub(&shard.dir_name()) {
+                Ok(dir) => dir,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(|error| not_a_directory(&self.dir.path_of(&shard.dir_name()), error))?,
+                Err(error) => {
+                    let place = self.dir.path_of(&shard.dir_name());
+                    found(shard.whole(), unreadable_shard(place, &error)?);
+                    continue;
+                }
             };
             let mut names = BTreeSet::new();
             for _ in 0..if quiescent { 1 } else { 2 } {
@@ -238,15 +243,18 @@ impl Root {
         match self.dir.sub(&shard) {
             Ok(dir) => read_record(&dir, &names.record, key),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) if is_our_own_shortage(&error) => {
-                Err(io_error("open the directory", &self.dir.path_of(&shard))(error))
-            }
-            Err(error) => {
-                let place = self.dir.path_of(&shard).join(&names.record);
-                Ok(Some(Seen::Unreadable(Unreadable { place, cause: cannot("opened", &error), changed_at: None })))
-            }
+            Err(error) => unreadable_shard(self.dir.path_of(&shard), &error).map(Some),
         }
     }
+}
+
+/// A shard that cannot be opened: whatever is in it is not free, and nothing tells for how long.
+fn unreadable_shard(place: PathBuf, error: &io::Error) -> Result<Seen, StoreError> {
+    if is_our_own_shortage(error) {
+        let source = io::Error::new(error.kind(), error.to_string());
+        return Err(StoreError::Io { op: "open the directory", path: place, source });
+    }
+    Ok(Seen::Unreadable(Unreadable { place, cause: cannot("opened", error), changed_at: None }))
 }
 
 /// What stands at a name. Free is only what is not there; all that cannot be read is not free.
