@@ -215,15 +215,13 @@ impl Decision<'_, '_> {
     /// Writes it down that leases of others have expired which overlap what is granted and lie at other keys. A clock that is set back across
     /// a restart must not make them live again beside the new one.
     fn mark_expired(&self, view: &View, now: &Now, plan: &mut Plan) {
-        for record in rules::records(view) {
-            let is_granted = |want: &&(Resource, Ttl)| want.0.key() == record.resource.key();
+        let mut done: BTreeSet<ResourceKey> = self.wants.iter().map(|(wanted, _)| wanted.key()).collect();
+        for (key, seen) in self.wants.iter().flat_map(|(wanted, _)| rules::overlapping(view, wanted)) {
+            let Seen::Record(record) = seen else { continue };
             let is_over = record.ended.is_none() && !rules::is_live(record, now) && record.owner != self.request.owner;
-            if is_over
-                && self.wants.iter().any(|(wanted, _)| wanted.overlaps(&record.resource))
-                && !self.wants.iter().any(|want| is_granted(&want))
-            {
+            if is_over && done.insert(key) {
                 plan.journal.push(expired(record));
-                let mut marked = record.clone();
+                let mut marked = record.as_ref().clone();
                 marked.ended = Some(Ended { at: now.wall, how: End::Expired });
                 plan.changes.push(Change::End(Box::new(marked)));
             }
@@ -318,30 +316,11 @@ pub(super) fn conflicts<'r>(
     longest_ttl: Ttl,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
-    let foreign: Vec<(ResourceKey, Option<&Record>, Holder)> = view
-        .iter()
-        .filter_map(|(key, seen)| Some((key, seen, rules::holder(seen, now, longest_ttl)?)))
-        .filter(|(_, _, holder)| holder.owner() != Some(owner))
-        .map(|(key, seen, holder)| match seen {
-            Seen::Record(record) => (key, Some(record.as_ref()), holder),
-            Seen::Unreadable(_) => (key, None, holder),
-        })
-        .collect();
-    if foreign.is_empty() {
-        return found;
-    }
     for wanted in wants {
-        let (own, above) = (wanted.key(), wanted.ancestor_keys().into_iter().collect::<BTreeSet<_>>());
-        for (key, record, holder) in &foreign {
-            let stands_in_the_way = match record {
-                Some(record) => record.resource.overlaps(wanted),
-                // It may be an area above, or anything below.
-                None => *key == own || above.contains(key) || wanted.is_area(),
-            };
-            if stands_in_the_way {
-                found.push(Conflict { wanted: wanted.clone(), holder: holder.clone() });
-            }
-        }
+        let in_the_way = rules::overlapping(view, wanted).into_iter();
+        let holders = in_the_way.filter_map(|(_, seen)| rules::holder(seen, now, longest_ttl));
+        let foreign = holders.filter(|holder| holder.owner() != Some(owner));
+        found.extend(foreign.map(|holder| Conflict { wanted: wanted.clone(), holder }));
     }
     found
 }

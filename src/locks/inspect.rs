@@ -80,17 +80,9 @@ impl Locks<'_> {
     }
 
     fn report(&self, resource: &Resource, view: &View, now: &Now) -> Report {
-        let (own, above) = (resource.key(), resource.ancestor_keys());
-        let is_on_the_way = |key, seen: &Seen| match seen {
-            Seen::Record(record) => record.resource.overlaps(resource),
-            Seen::Unreadable(_) => key == own || above.contains(&key) || resource.is_area(),
-        };
-        let holders = view
-            .iter()
-            .filter(|(key, seen)| is_on_the_way(*key, seen))
-            .filter_map(|(_, seen)| rules::holder(seen, now, self.longest_ttl))
-            .collect();
-        let past = rules::record_at(view, own).filter(|record| !rules::is_live(record, now));
+        let in_the_way = rules::overlapping(view, resource).into_iter();
+        let holders = in_the_way.filter_map(|(_, seen)| rules::holder(seen, now, self.longest_ttl)).collect();
+        let past = rules::record_at(view, resource.key()).filter(|record| !rules::is_live(record, now));
         Report { resource: resource.clone(), holders, past: past.map(|record| rules::shown(record, now)) }
     }
 

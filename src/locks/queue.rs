@@ -4,12 +4,14 @@
 //! that is still blocked elsewhere blocks nobody, and two tickets can never block each other. The price: a
 //! request for much can be overtaken again and again by requests for little.
 
+use std::collections::BTreeSet;
+
 use super::{Conflict, Holder, acquire};
 use crate::{
     clock::Now,
     duration::Ttl,
     owner::Owner,
-    resource::Resource,
+    resource::{Resource, ResourceKey},
     store::{Ticket, View},
 };
 
@@ -42,6 +44,34 @@ fn is_older(ticket: &Ticket, turn: &Turn) -> bool {
     by_time.then_with(|| ticket.name.cmp(&turn.name)).is_lt()
 }
 
+/// What a request covers, so that many resources can be compared with many.
+struct Footprint {
+    own: BTreeSet<ResourceKey>,
+    above: BTreeSet<ResourceKey>,
+    areas: BTreeSet<ResourceKey>,
+}
+
+impl Footprint {
+    fn of<'r>(resources: impl Iterator<Item = &'r Resource>) -> Self {
+        let mut footprint = Self { own: BTreeSet::new(), above: BTreeSet::new(), areas: BTreeSet::new() };
+        for resource in resources {
+            footprint.own.insert(resource.key());
+            footprint.above.extend(resource.ancestor_keys());
+            if resource.is_area() {
+                footprint.areas.insert(resource.key());
+            }
+        }
+        footprint
+    }
+
+    fn overlaps(&self, resource: &Resource) -> bool {
+        let key = resource.key();
+        self.own.contains(&key)
+            || (resource.is_area() && self.above.contains(&key))
+            || resource.ancestor_keys().iter().any(|above| self.areas.contains(above))
+    }
+}
+
 /// The tickets that may have to be served before this request.
 pub(super) fn before_us<'t>(
     queue: &'t [Ticket],
@@ -50,8 +80,8 @@ pub(super) fn before_us<'t>(
     wants: &[(Resource, Ttl)],
     now: &Now,
 ) -> Vec<&'t Ticket> {
-    let overlaps =
-        |ticket: &Ticket| ticket.wants.iter().any(|theirs| wants.iter().any(|(ours, _)| theirs.overlaps(ours)));
+    let ours = Footprint::of(wants.iter().map(|(resource, _)| resource));
+    let overlaps = |ticket: &Ticket| ticket.wants.iter().any(|theirs| ours.overlaps(theirs));
     queue
         .iter()
         .filter(|ticket| ticket.owner != *owner && is_alive(ticket, now))
@@ -74,12 +104,38 @@ pub(super) fn conflicts(
         if !could_be_granted {
             continue;
         }
+        let theirs = Footprint::of(ticket.wants.iter());
         for (ours, _) in wants {
-            if ticket.wants.iter().any(|theirs| theirs.overlaps(ours)) {
+            if theirs.overlaps(ours) {
                 let holder = Holder::Waiting { owner: ticket.owner.clone(), since: ticket.arrived.wall };
                 found.push(Conflict { wanted: ours.clone(), holder });
             }
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{RepoPath, Scope, Target};
+
+    proptest::proptest! {
+        #[test]
+        fn a_footprint_overlaps_what_one_of_its_resources_overlaps(
+            ours in proptest::collection::vec(("([ab]/){0,3}[ab]", proptest::bool::ANY), 0..4),
+            theirs in "([ab]/){0,3}[ab]",
+            is_area: bool,
+        ) {
+            let make = |path: &str, is_area: bool| {
+                let path = RepoPath::new(path).expect("a path");
+                let target = if is_area { Target::Area(path) } else { Target::File(path) };
+                Resource { scope: Scope::implicit(), target }
+            };
+            let ours: Vec<Resource> = ours.iter().map(|(path, is_area)| make(path, *is_area)).collect();
+            let theirs = make(&theirs, is_area);
+            let expected = ours.iter().any(|ours| ours.overlaps(&theirs));
+            proptest::prop_assert_eq!(Footprint::of(ours.iter()).overlaps(&theirs), expected);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
     duration::Ttl,
     owner::Owner,
     record::{BootDeadline, End, Ended, Record},
-    resource::ResourceKey,
+    resource::{Resource, ResourceKey},
     store::{Seen, Unreadable, View},
 };
 
@@ -154,6 +154,27 @@ pub fn record_at(view: &View, key: ResourceKey) -> Option<&Record> {
     }
 }
 
+/// What of a view overlaps a resource, or cannot be told not to: each key once. Looks up the resource's own key and those above it; only an area makes it go
+/// through the whole view.
+#[must_use]
+pub fn overlapping<'v>(view: &'v View, resource: &Resource) -> Vec<(ResourceKey, &'v Seen)> {
+    let own = resource.key();
+    let mut found: Vec<(ResourceKey, &Seen)> = view.get(own).map(|seen| (own, seen)).into_iter().collect();
+    let above = resource.ancestor_keys();
+    found.extend(above.iter().filter_map(|key| Some((*key, view.get(*key)?))).filter(|(_, seen)| match seen {
+        Seen::Record(record) => record.resource.covers(resource),
+        Seen::Unreadable(_) => true,
+    }));
+    if resource.is_area() {
+        found.extend(view.iter().filter(|(key, seen)| match seen {
+            Seen::Record(record) => *key != own && record.resource.is_within(resource),
+            // It could be a record of anything below.
+            Seen::Unreadable(_) => *key != own && !above.contains(key),
+        }));
+    }
+    found
+}
+
 /// Every record that can be read.
 pub fn records(view: &View) -> impl Iterator<Item = &Record> {
     view.iter().filter_map(|(_, seen)| match seen {
@@ -190,7 +211,7 @@ mod tests {
     use crate::{
         clock::{Clock as _, ManualClock},
         record::Token,
-        resource::{RepoPath, Resource, Scope, Target},
+        resource::{RepoPath, Scope, Target},
     };
 
     const TTL_MS: u64 = 60_000;

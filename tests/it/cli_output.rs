@@ -123,8 +123,8 @@ fn acquire_for_people() {
     insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "src/a", "free", "new"])), @"
     exit 1
     --- stderr
-    error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
+    error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire new: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     hint: nothing was acquired; work on something else, or try again when it is free
     ");
@@ -150,13 +150,13 @@ fn acquire_for_people() {
     hint: give --owner ID, or set AGENTLOCK_OWNER for the whole session of the agent
     hint: every session needs a name of its own, and keeps it: process ids do not do
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "--quiet", "src/a"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "--quiet", "src/a"])), @"
     exit 1
     --- stderr
-    error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
+    error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     hint: nothing was acquired; work on something else, or try again when it is free
-    "#);
+    ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["acquire", "--quiet", "src/a"])), @"exit 0");
 }
 
