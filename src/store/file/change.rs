@@ -323,14 +323,11 @@ impl<'s> Section<'s> {
         }
     }
 
+    /// The names: at most 16 directories, however many records there are. That is less than syncing the file system, which would also wait
+    /// for whatever else on the machine is being written.
     fn sync_directories(&self, steps: &[Step]) -> Result<(), StoreError> {
         if !self.store.fsync {
             return Ok(());
-        }
-        if steps.len() > SYNC_ONE_BY_ONE
-            && let Some(synced) = self.root.dir.sync_file_system()
-        {
-            return synced.map_err(io_error("sync the file system of", self.root.dir.path()));
         }
         let touched: BTreeSet<Shard> = steps.iter().map(|step| step.names.shard).collect();
         let shards = touched.iter().filter_map(|shard| self.shards.get(shard)).map(|shard| &shard.dir);
