@@ -100,8 +100,13 @@ impl RepoPath {
 /// Escaped for a terminal; the top is `.`. [`RepoPath::as_bytes`] has the exact bytes.
 impl fmt::Display for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_top() { "." } else { "" })?;
-        f.write_str(&crate::text::escape(&self.0))
+        let shown = crate::text::escape(&self.0);
+        match self.is_top() {
+            true => f.write_str("."),
+            // Blanks at an end would not be seen.
+            false if shown.trim() != shown => write!(f, "'{shown}'"),
+            false => f.write_str(&shown),
+        }
     }
 }
 
@@ -281,9 +286,11 @@ impl Resource {
 /// Escaped for a terminal: `src/a`, `src/` for an area, `.` for a whole work tree, `plan:42`.
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.scope.project == Project::Outside && self.path().is_some() && cfg!(not(windows)) {
-            f.write_str("/")?;
+        let root = self.scope.project == Project::Outside && self.path().is_some() && cfg!(not(windows));
+        if root && self.path().is_some_and(RepoPath::is_top) {
+            return f.write_str("/");
         }
+        f.write_str(if root { "/" } else { "" })?;
         match &self.target {
             Target::File(path) => path.fmt(f),
             Target::Area(path) if path.is_top() => path.fmt(f),

@@ -97,7 +97,7 @@ impl Command {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OwnerArg {
     /// Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool
-    #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "ID")]
     pub(crate) owner: Option<OsString>,
 }
 
@@ -115,14 +115,14 @@ pub(crate) struct AllArgs {
 /// What the command is about.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Targets {
-    /// Files; directories (existing, or with a trailing `/`) stand for all that is below them. Never globs
+    /// Files; a directory (existing, or with a trailing `/`) is one resource, itself and all below it. Never globs
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
     /// Take every PATH as a directory and all below it
     #[arg(long)]
     pub(crate) area: bool,
     /// A named thing, such as plan:42 or git:index (repeatable)
-    #[arg(long = "resource", value_name = "TYPE:ID", allow_hyphen_values = true)]
+    #[arg(long = "resource", value_name = "TYPE:ID")]
     pub(crate) resources: Vec<OsString>,
     /// Read paths from FILE, one a line, quoted as git does it (`-`: stdin)
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]

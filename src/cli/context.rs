@@ -3,7 +3,7 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -12,25 +12,15 @@ use git_agentlock::{
     clock::SystemClock,
     git::{
         Repository,
-        locate::{Environment, Locator, Place},
+        locate::{Environment, Locator, Place, Taken},
     },
     locks::Locks,
-    owner::Owner,
     policy::{Loaded, Policy, WorkTreeScope, load},
     resource::{NamedId, Project, Resource, Scope, Target, path_bytes},
     store::file::FileStore,
 };
 
 use super::{exit::Kind, failure::Failure, policy_files};
-
-/// Agent tools that export the id of their session, and the name that goes before it.
-const AGENT_TOOLS: [(&str, &str); 5] = [
-    ("CLAUDE_CODE_SESSION_ID", "claude-code"),
-    ("CODEX_THREAD_ID", "codex"),
-    ("GEMINI_SESSION_ID", "gemini"),
-    ("COPILOT_AGENT_SESSION_ID", "copilot"),
-    ("OPENCODE_SESSION_ID", "opencode"),
-];
 
 /// A variable that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
@@ -43,13 +33,6 @@ pub(super) fn variable(name: &str) -> Option<OsString> {
 pub(crate) enum OnBadPolicy {
     Refuse,
     Warn,
-}
-
-/// An owner, and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownOwner {
-    pub(crate) owner: Owner,
-    pub(crate) source: &'static str,
 }
 
 pub(crate) struct Context {
@@ -75,7 +58,11 @@ pub(crate) struct Located {
 impl Located {
     /// The directory of an area that exists in a work tree.
     pub(crate) fn area_dir(&self) -> Option<PathBuf> {
-        let top = self.repository.as_ref()?.work_tree.as_ref()?;
+        let root = PathBuf::from("/");
+        let top = match &self.repository {
+            Some(repository) => repository.work_tree.as_ref()?,
+            None => &root,
+        };
         let path = self.resource.path().filter(|_| self.resource.is_area())?;
         Some(top.join(bstr::ByteSlice::to_path(path.as_bytes().as_ref() as &[u8]).ok()?))
     }
@@ -121,26 +108,6 @@ impl Context {
         })
     }
 
-    /// The owner by option, by variable, by the session of an agent tool; `Ok(None)` when there is none.
-    pub(crate) fn owner(option: Option<&OsStr>) -> Result<Option<KnownOwner>, Failure> {
-        if let Some(name) = option {
-            return known_owner(name.to_owned(), "", "--owner").map(Some);
-        }
-        if let Some(name) = variable("AGENTLOCK_OWNER") {
-            return known_owner(name, "", "AGENTLOCK_OWNER").map(Some);
-        }
-        let session = AGENT_TOOLS.iter().find_map(|(name, tool)| Some((variable(name)?, *tool, *name)));
-        session.map(|(id, tool, name)| known_owner(id, tool, name)).transpose()
-    }
-
-    /// The owner, for commands that cannot do without.
-    pub(crate) fn required_owner(option: Option<&OsStr>) -> Result<Owner, Failure> {
-        match Self::owner(option)? {
-            Some(known) => Ok(known.owner),
-            None => Err(no_owner()),
-        }
-    }
-
     /// Says something beside the result, once.
     pub(crate) fn warn(&self, warning: impl Into<String>) {
         let warning = warning.into();
@@ -155,16 +122,16 @@ impl Context {
     }
 
     /// The resources that one path stands for: its own, and when it is a symbolic link also what it points to.
-    pub(crate) fn locate(&self, path: &[u8], area: bool) -> Result<Vec<(Located, bool)>, Failure> {
+    pub(crate) fn locate(&self, path: &[u8], area: bool) -> Result<Vec<(Located, Taken)>, Failure> {
         let places = self.locator.locate(path.into(), area)?;
         self.warn_of_prefix(path);
         places
             .into_iter()
-            .map(|Place { repository, target, guessed_file }| {
+            .map(|Place { repository, target, taken }| {
                 if repository.is_none() && self.lock_dir.is_none() {
                     return Err(Failure::no_repository(&format!("'{}'", git_agentlock::text::escape(path))));
                 }
-                Ok((self.located(repository, target)?, guessed_file))
+                Ok((self.located(repository, target)?, taken))
             })
             .collect()
     }
@@ -289,6 +256,13 @@ impl Context {
         Ok(self.open_store(first.repository.as_deref(), &first.policy.policy))
     }
 
+    /// What a path names from the top of the work tree, when that exists: perhaps it was meant.
+    pub(crate) fn from_the_top(located: &Located, given: &[u8]) -> Option<PathBuf> {
+        let given = bstr::ByteSlice::to_path(given).ok().filter(|given| given.is_relative())?;
+        let meant = located.repository.as_ref()?.work_tree.as_ref()?.join(given);
+        meant.exists().then_some(meant)
+    }
+
     /// The same paths in the repository's other work trees, where locks of those are apart.
     pub(crate) fn in_other_work_trees(&self, located: &[Located]) -> Vec<Resource> {
         let mut elsewhere = Vec::new();
@@ -309,22 +283,26 @@ impl Context {
 
     /// A shared store beside a repository's own one with live leases: those who do not have the variable set are not seen here.
     pub(crate) fn warn_of_own_store(&self, repository: Option<&Repository>) {
-        let (Some(_), Some(repository)) = (&self.lock_dir, repository) else { return };
-        let own = FileStore::in_git_dir(&repository.common_dir);
+        if let Some(warning) = self.leases_in_own_store(repository) {
+            self.warn(warning);
+        }
+    }
+
+    pub(crate) fn leases_in_own_store(&self, repository: Option<&Repository>) -> Option<String> {
+        let own = FileStore::in_git_dir(&self.lock_dir.as_ref().and(repository)?.common_dir);
         if !own.dir().is_dir() {
-            return;
+            return None;
         }
         let policy = load(Vec::new()).policy;
-        let live = self.locks(&own, &policy).list().map(|listing| {
-            listing.leases.iter().filter(|lease| lease.state == git_agentlock::locks::State::Live).count()
-        });
-        if let Ok(count @ 1..) = live {
-            self.warn(format!(
-                "AGENT_REGISTRY_LOCK_DIR is set, but {count} live lease(s) are in the repository's own store {}: their owners do not \
-                 see yours, nor you theirs",
+        let leases = self.locks(&own, &policy).list().ok()?.leases;
+        let live = leases.iter().filter(|lease| lease.state == git_agentlock::locks::State::Live).count();
+        (live > 0).then(|| {
+            format!(
+                "AGENT_REGISTRY_LOCK_DIR is set, but {live} live lease(s) are in the repository's own store {}: their owners do not see \
+                 yours, nor you theirs",
                 git_agentlock::text::escape_path(&own.dir())
-            ));
-        }
+            )
+        })
     }
 
     /// A shell alias (`!git agentlock`) starts at the top of the work tree: what was meant may be another file.
@@ -361,23 +339,6 @@ fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
                 .hint("give a directory that exists"))
         }
     }
-}
-
-fn known_owner(name: OsString, tool: &str, source: &'static str) -> Result<KnownOwner, Failure> {
-    let bad = |why: String| {
-        Failure::invalid(format!("the owner from {source} cannot be used: {why}"))
-            .hint("an owner is 1 to 255 bytes of UTF-8 without control characters, such as claude-7f3a")
-    };
-    let name = name.into_string().map_err(|_| bad("it is not UTF-8".to_owned()))?;
-    let name = if tool.is_empty() { name } else { format!("{tool}:{name}") };
-    let owner = Owner::new(name).map_err(|error| bad(error.to_string()))?;
-    Ok(KnownOwner { owner, source })
-}
-
-pub(crate) fn no_owner() -> Failure {
-    Failure::invalid("no owner was given")
-        .hint("give --owner ID, or set AGENTLOCK_OWNER for the whole session of the agent")
-        .hint("every session needs a name of its own, and keeps it: process ids do not do")
 }
 
 #[cfg(unix)]

@@ -82,7 +82,7 @@ impl Kind {
     pub(crate) fn remedy_of_holder(self) -> &'static str {
         match self {
             Self::NotOwner => {
-                "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
+                "only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up"
             }
             _ => "`git agentlock doctor` tells what is wrong with the record, and what to do",
         }

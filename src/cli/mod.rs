@@ -6,6 +6,7 @@ mod context;
 mod exit;
 mod failure;
 mod output;
+mod owner;
 mod policy_files;
 mod render;
 mod signals;
@@ -93,8 +94,35 @@ fn make_safe(error: &mut clap::Error) {
     if !changed.is_empty() {
         error.remove(ContextKind::Suggested);
     }
+    // To make a path out of a mistyped option is never what was meant, and an agent would do so.
+    error.remove(ContextKind::Suggested);
+    drop_far_suggestions(error);
     for (kind, value) in changed {
         error.insert(kind, value);
+    }
+}
+
+/// A suggestion is only of use when it is a typing mistake away.
+fn drop_far_suggestions(error: &mut clap::Error) {
+    let said =
+        [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].into_iter().find_map(|kind| match error.get(kind) {
+            Some(ContextValue::String(said)) => Some(said.clone()),
+            _ => None,
+        });
+    let Some(said) = said else { return };
+    let is_near = |suggestion: &String| {
+        let longer = said.chars().count().max(suggestion.chars().count());
+        strsim::damerau_levenshtein(&said, suggestion).saturating_mul(4) <= longer
+    };
+    for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
+        let near = match error.get(kind) {
+            Some(ContextValue::String(one)) => is_near(one),
+            Some(ContextValue::Strings(all)) => all.iter().any(is_near),
+            _ => true,
+        };
+        if !near {
+            error.remove(kind);
+        }
     }
 }
 
@@ -107,11 +135,16 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     }
     let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     if !wants_json {
-        return output::print_usage_error(&rendered.ansi().to_string()).into();
+        // `git agentlock --help` would make git look for a man page; `-h` reaches this program in every form.
+        let text = rendered.ansi().to_string().replace("--help", "-h");
+        return output::print_usage_error(&text).into();
     }
     let text = rendered.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let message = lines.next().unwrap_or("usage").trim_start_matches("error: ").to_owned();
+    let mut message = lines.next().unwrap_or("usage").trim_start_matches("error: ").to_owned();
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        message = format!("{message} {}", lines.next().unwrap_or_default());
+    }
     let known = Cli::command();
     let is_command = |argument: &&OsString| known.find_subcommand(argument).is_some();
     let command = arguments.iter().skip(1).find(is_command).and_then(|argument| known.find_subcommand(argument));

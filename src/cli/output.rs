@@ -51,6 +51,11 @@ impl Output {
         Self { document: json::Document::new(command), ..Self::default() }
     }
 
+    /// Nothing was asked for, which is no mistake.
+    pub(crate) fn nothing_to_do(command: &str) -> Self {
+        Self { notes: vec!["no path was given: nothing to do".to_owned()], ..Self::new(command) }
+    }
+
     pub(crate) fn failed(command: &str, failure: Failure) -> Self {
         let mut output = Self::new(command);
         output.failures.push(failure);

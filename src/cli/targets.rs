@@ -9,7 +9,7 @@ use std::{
 
 use bstr::{BStr, BString, ByteSlice as _};
 use git_agentlock::{
-    git,
+    git::{self, locate::Taken},
     resource::{NamedId, ResourceKey},
 };
 
@@ -29,7 +29,7 @@ pub(crate) struct Named {
     pub(crate) notes: Vec<String>,
 }
 
-/// Resolves all that was named. At least one thing is, and all of it lives in one store (the caller asks [`Context::one_store`]).
+/// Resolves all that was named. Nothing only when a file of paths is empty: then there is nothing to do, as for git.
 pub(crate) fn resolve(context: &Context, targets: &Targets) -> Result<Named, Failure> {
     let mut paths: Vec<BString> = Vec::with_capacity(targets.paths.len());
     for path in &targets.paths {
@@ -47,12 +47,8 @@ pub(crate) fn resolve(context: &Context, targets: &Targets) -> Result<Named, Fai
         }
     };
     for path in &paths {
-        for (located, guessed_file) in context.locate(path, targets.area)? {
-            if guessed_file {
-                named
-                    .notes
-                    .push(format!("{} is taken as a file; add `/` for a directory and all below", located.resource));
-            }
+        for (located, taken) in context.locate(path, targets.area)? {
+            named.notes.extend(note(&located, taken, path));
             add(located, &mut named.located);
         }
     }
@@ -63,20 +59,36 @@ pub(crate) fn resolve(context: &Context, targets: &Targets) -> Result<Named, Fai
         })?;
         add(context.named(name)?, &mut named.located);
     }
-    if named.located.is_empty() {
-        return Err(nothing_named(targets));
+    if named.located.is_empty() && targets.pathspec_from_file.is_none() {
+        return Err(nothing_named());
     }
     Ok(named)
 }
 
-fn nothing_named(targets: &Targets) -> Failure {
-    match &targets.pathspec_from_file {
-        Some(file) => Failure::invalid(format!("{} names no path", git_agentlock::text::escape_path(file)))
-            .hint("write one path a line into it"),
-        None => Failure::invalid("nothing was named")
-            .hint("name a PATH, or --resource TYPE:ID")
-            .hint("usage: git agentlock acquire|renew|release|check PATH... [--owner ID]; `-h` shows all"),
+/// What to say about how a path was understood.
+fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
+    let resource = &located.resource;
+    let as_file = format!("{resource} is taken as a file; add `/` for a directory and all below");
+    match taken {
+        Taken::AsNamed => None,
+        Taken::NewFile => Some(as_file),
+        Taken::NewFileInNewDirectory => match Context::from_the_top(located, given) {
+            Some(meant) => Some(format!(
+                "warning: there is no {resource} here, but there is {}: paths are relative to the current directory",
+                git_agentlock::text::escape_path(&meant)
+            )),
+            None => Some(as_file),
+        },
+        Taken::EntryOfRepository => Some(format!(
+            "{resource} is taken as the entry for another repository; add `/` for all that is in that one"
+        )),
     }
+}
+
+fn nothing_named() -> Failure {
+    Failure::invalid("nothing was named")
+        .hint("name a PATH, or --resource TYPE:ID")
+        .hint("usage: git agentlock acquire|renew|release|check PATH... [--owner ID]; `-h` shows all")
 }
 
 fn argument_bytes(argument: &OsStr) -> Result<BString, Failure> {

@@ -30,8 +30,21 @@ pub struct Place {
     pub repository: Option<Rc<Repository>>,
     /// What it is in that repository's work tree; outside, the path is absolute, without the leading `/`.
     pub target: Target,
-    /// Taken as a file only because nothing is there yet.
-    pub guessed_file: bool,
+    /// How the path was understood, where that may not be what was meant.
+    pub taken: Taken,
+}
+
+/// How a path was understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// As it was named.
+    AsNamed,
+    /// As a file, only because nothing is there yet.
+    NewFile,
+    /// As a file in a directory that is not there yet either.
+    NewFileInNewDirectory,
+    /// As the outer repository's entry for another repository, not as what is in that.
+    EntryOfRepository,
 }
 
 /// Why a path cannot be locked.
@@ -196,7 +209,12 @@ impl Locator {
         };
         match found {
             None => {
-                let place = self.place(given, &whole, &above.existing, as_area, !as_area)?;
+                let taken = match (as_area, above.missing.is_empty()) {
+                    (true, _) => Taken::AsNamed,
+                    (false, true) => Taken::NewFile,
+                    (false, false) => Taken::NewFileInNewDirectory,
+                };
+                let place = self.place(given, &whole, &above.existing, as_area, taken)?;
                 Ok((place, None))
             }
             Some(meta) if meta.is_symlink() && as_area => {
@@ -205,7 +223,7 @@ impl Locator {
             }
             Some(meta) if meta.is_symlink() => {
                 let points_to = std::fs::read_link(&whole).map_err(look)?;
-                let place = self.place(given, &whole, &above.existing, false, false)?;
+                let place = self.place(given, &whole, &above.existing, false, Taken::AsNamed)?;
                 Ok((place, Some(above.existing.join(points_to))))
             }
             Some(meta) if meta.is_dir() && as_area => self.directory(given, &whole).map(|place| (place, None)),
@@ -213,13 +231,13 @@ impl Locator {
                 self.bare_directory(given, &whole, &above.existing).map(|place| (place, None))
             }
             Some(_) if as_area => Err(LocateError::NotADirectory { path: given.to_owned() }),
-            Some(_) => self.place(given, &whole, &above.existing, false, false).map(|place| (place, None)),
+            Some(_) => self.place(given, &whole, &above.existing, false, Taken::AsNamed).map(|place| (place, None)),
         }
     }
 
     /// A directory that was named as one: the whole of it.
     fn directory(&self, given: &BStr, real: &Path) -> Result<Place, LocateError> {
-        self.place(given, real, real, true, false)
+        self.place(given, real, real, true, Taken::AsNamed)
     }
 
     /// A directory that was named without a `/`: an area, unless it is the top of another work tree. Then it is the outer
@@ -231,7 +249,7 @@ impl Locator {
             && let Some(outer) = self.repository_of(parent)?
             && outer.work_tree.as_deref().is_some_and(|top| real.starts_with(top))
         {
-            return self.place(given, real, parent, false, false);
+            return self.place(given, real, parent, false, Taken::EntryOfRepository);
         }
         self.directory(given, real)
     }
@@ -242,7 +260,7 @@ impl Locator {
         real: &Path,
         look_from: &Path,
         is_area: bool,
-        guessed: bool,
+        taken: Taken,
     ) -> Result<Place, LocateError> {
         let repository = self.repository_for(real, look_from)?;
         let in_git_dir = || LocateError::InGitDir { path: given.to_owned() };
@@ -254,7 +272,9 @@ impl Locator {
                     Some(top) if !is_gits || top.starts_with(&repository.common_dir) => {
                         real.strip_prefix(top).map_err(|_| in_git_dir())?
                     }
-                    None if !is_gits => return Err(LocateError::Bare { path: given.to_owned() }),
+                    None if !is_gits || repository.git_dir.file_name() != Some(".git".as_ref()) => {
+                        return Err(LocateError::Bare { path: given.to_owned() });
+                    }
                     _ => return Err(in_git_dir()),
                 }
             }
@@ -273,7 +293,7 @@ impl Locator {
         }
         let path = RepoPath::new(bytes).map_err(|source| LocateError::Invalid { path: given.to_owned(), source })?;
         let target = if is_area { Target::Area(path) } else { Target::File(path) };
-        Ok(Place { repository, target, guessed_file: guessed && !is_area })
+        Ok(Place { repository, target, taken })
     }
 
     /// The repository of a path: the one that variables describe, when the path is in its work tree and in none below it.

@@ -38,6 +38,8 @@ pub struct Grant {
     pub lease: Lease,
     /// Whether it is new. `false`: it was the owner's already, keeps its token, and lasts at least as long as before.
     pub fresh: bool,
+    /// Whether it was on the file at this path before, and is on the directory and all below now.
+    pub widened: bool,
     /// Whose expired lease it replaced.
     pub stale_owner: Option<Owner>,
 }
@@ -220,7 +222,7 @@ impl Decision<'_, '_> {
             let Seen::Record(record) = seen else { continue };
             let is_over = record.ended.is_none() && !rules::is_live(record, now) && record.owner != self.request.owner;
             if is_over && done.insert(key) {
-                plan.journal.push(expired(record));
+                plan.journal.push(expired(record, now));
                 let mut marked = record.as_ref().clone();
                 marked.ended = Some(Ended { at: now.wall, how: End::Expired });
                 plan.changes.push(Change::End(Box::new(marked)));
@@ -248,7 +250,8 @@ impl Decision<'_, '_> {
     ) -> (Grant, Change, Vec<JournalLine>) {
         self.held_before.push(before.clone());
         let mut record = before.clone();
-        if resource.is_area() {
+        let widened = resource.is_area() && !before.resource.is_area();
+        if widened {
             record.resource = resource.clone();
         }
         rules::prolong(&mut record, now, ttl);
@@ -256,8 +259,9 @@ impl Decision<'_, '_> {
             record.reason = Some(reason.clone());
         }
         self.sign(&mut record);
-        let grant = Grant { lease: rules::shown(&record, now), fresh: false, stale_owner: None };
-        (grant, Change::Put { record: Box::new(record), token: TokenRule::Keep }, Vec::new())
+        let grant = Grant { lease: rules::shown(&record, now), fresh: false, widened, stale_owner: None };
+        let line = widened.then(|| JournalLine::about(&record, Event::Granted, now.wall));
+        (grant, Change::Put { record: Box::new(record), token: TokenRule::Keep }, line.into_iter().collect())
     }
 
     fn fresh(
@@ -287,7 +291,7 @@ impl Decision<'_, '_> {
         rules::prolong(&mut record, now, ttl);
         self.sign(&mut record);
         let mut lines: Vec<JournalLine> =
-            before.filter(|before| before.ended.is_none()).map(expired).into_iter().collect();
+            before.filter(|before| before.ended.is_none()).map(|before| expired(before, now)).into_iter().collect();
         lines.push(JournalLine {
             at: now.wall,
             event: if stale_owner.is_some() { Event::TakenOver } else { Event::Granted },
@@ -297,7 +301,7 @@ impl Decision<'_, '_> {
             other: stale_owner.clone(),
             reason: record.reason.clone(),
         });
-        let grant = Grant { lease: rules::shown(&record, now), fresh: true, stale_owner };
+        let grant = Grant { lease: rules::shown(&record, now), fresh: true, widened: false, stale_owner };
         (grant, Change::Put { record: Box::new(record), token: TokenRule::Fresh }, lines)
     }
 
@@ -326,8 +330,8 @@ pub(super) fn conflicts<'r>(
 }
 
 /// That a lease has expired is noticed when it is taken over.
-fn expired(before: &Record) -> JournalLine {
-    JournalLine::about(before, Event::Expired, before.expires_at)
+fn expired(before: &Record, now: &Now) -> JournalLine {
+    JournalLine::about(before, Event::Expired, now.wall)
 }
 
 /// Who lost the resource to the new owner and has not had it back: the owner of an expired or broken lease, or, when the lease before was

@@ -21,7 +21,7 @@ pub use breaking::Break;
 pub use inspect::{Listing, Report};
 pub use prune::Pruned;
 pub use release::{GiveBack, Release};
-pub use renew::{Loss, Prolong, Renewal};
+pub use renew::{AllRenewed, Loss, PastLoss, Prolong, Renewal};
 pub use wait::{Patience, Waited};
 
 use crate::{

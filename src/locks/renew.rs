@@ -7,7 +7,7 @@ use crate::{
     clock::{Now, Timestamp},
     duration::Ttl,
     owner::Owner,
-    record::{End, Reason, Record, Token},
+    record::{End, Ended, Reason, Record, Token},
     resource::{Resource, ResourceKey},
     store::{Access, Change, Decide, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
 };
@@ -70,6 +70,51 @@ pub enum Renewal {
     Unknown(Holder),
 }
 
+/// What became of the leases of an owner.
+#[derive(Debug)]
+pub struct AllRenewed {
+    /// Those that were renewed, in no particular order.
+    pub renewed: Vec<Renewal>,
+    /// Those that were lost, as far as there is still something to tell.
+    pub losses: Vec<PastLoss>,
+}
+
+/// A lease that its owner has lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastLoss {
+    /// On what.
+    pub resource: Resource,
+    /// How.
+    pub loss: Loss,
+    /// Whether it was lost after the owner renewed or acquired anything last: then nobody has told it yet.
+    pub is_news: bool,
+}
+
+/// Everything of the owner's that has expired, was broken, or was taken over.
+fn losses(view: &View, owner: &Owner, now: &Now, is_wanted: &dyn Fn(&Resource) -> bool) -> Vec<PastLoss> {
+    let last_seen = rules::live_of(view, owner, now).map(|record| record.renewed_at).max();
+    let mut losses = Vec::new();
+    for record in rules::records(view).filter(|record| is_wanted(&record.resource)) {
+        let shown = || Box::new(rules::shown(record, now));
+        let is_own = record.owner == *owner;
+        let (loss, at) = match (rules::standing(record, now), &record.ended) {
+            (rules::Standing::Live { .. }, _) if is_own => continue,
+            (rules::Standing::Expired { .. }, _) if is_own => (Loss::Expired(shown()), record.expires_at),
+            (_, Some(Ended { at, how: End::Broken { by, reason } })) if is_own => {
+                let (by, reason) = (by.clone(), reason.clone());
+                (Loss::Broken { lease: shown(), by, at: *at, reason }, *at)
+            }
+            _ if !is_own && record.replaced.as_ref().is_some_and(|replaced| replaced.owner == *owner) => {
+                (Loss::TakenOver(shown()), record.acquired_at)
+            }
+            _ => continue,
+        };
+        let is_news = last_seen.is_none_or(|seen| at >= seen);
+        losses.push(PastLoss { resource: record.resource.clone(), loss, is_news });
+    }
+    losses
+}
+
 impl Locks<'_> {
     /// Renews each lease for itself; the answers are in the order of the request.
     ///
@@ -82,7 +127,7 @@ impl Locks<'_> {
         self.run_renewal(owner, &Items::These(items), pid, &read)
     }
 
-    /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how); the answers are in no particular order.
+    /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how). What the owner has lost is told too.
     ///
     /// # Errors
     /// As [`Locks::renew`].
@@ -91,8 +136,22 @@ impl Locks<'_> {
         owner: &Owner,
         ask: &dyn Fn(&Resource) -> Option<Prolong>,
         pid: u32,
-    ) -> Result<Told<Vec<Renewal>>, StoreError> {
-        self.run_renewal(owner, &Items::All(ask), pid, &ReadSet::everything())
+    ) -> Result<Told<AllRenewed>, StoreError> {
+        let (outcome, before) = (Vec::new(), Vec::new());
+        let items = Items::All(ask);
+        let mut decision = Decision {
+            locks: self,
+            owner,
+            items: &items,
+            pid,
+            outcome,
+            before,
+            renewed: BTreeSet::new(),
+            losses: Vec::new(),
+        };
+        let committed = self.store.change(&ReadSet::everything(), Access::Existing, &mut decision)?;
+        let value = AllRenewed { renewed: decision.outcome, losses: decision.losses };
+        Ok(Told { value, warnings: committed.warnings })
     }
 
     fn run_renewal(
@@ -103,7 +162,8 @@ impl Locks<'_> {
         read: &ReadSet,
     ) -> Result<Told<Vec<Renewal>>, StoreError> {
         let (outcome, before) = (Vec::new(), Vec::new());
-        let mut decision = Decision { locks: self, owner, items, pid, outcome, before, renewed: BTreeSet::new() };
+        let mut decision =
+            Decision { locks: self, owner, items, pid, outcome, before, renewed: BTreeSet::new(), losses: Vec::new() };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
         Ok(Told { value: decision.outcome, warnings: committed.warnings })
     }
@@ -132,6 +192,7 @@ struct Decision<'d, 's> {
     outcome: Vec<Renewal>,
     before: Vec<Record>,
     renewed: BTreeSet<ResourceKey>,
+    losses: Vec<PastLoss>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -141,6 +202,9 @@ impl Decide for Decision<'_, '_> {
         self.outcome.clear();
         self.before.clear();
         self.renewed.clear();
+        if let Items::All(ask) = self.items {
+            self.losses = losses(view, self.owner, &now, &|resource| ask(resource).is_some());
+        }
         for item in &self.items.in_view(view, self.owner, &now) {
             let renewal = match own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl) {
                 Ok(record) => self.prolonged(record, item, &now, &mut plan),

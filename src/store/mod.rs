@@ -184,7 +184,7 @@ pub enum Event {
     Granted,
     /// A lease was granted in place of one that had expired.
     TakenOver,
-    /// A lease was found to have expired, when somebody took it over; the line's time is that of the expiry.
+    /// A lease was found to have expired, when somebody was granted what overlaps it.
     Expired,
     /// The owner gave a lease back.
     Released,

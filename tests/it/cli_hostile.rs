@@ -165,7 +165,9 @@ fn list_z_is_exact() {
     let document = a.json(0, ["list"]);
     let mut expected = Vec::new();
     for lease in &document.leases {
-        expected.extend(format!("live\tA b\t{}\t{}\t", lease.token, lease.expires_at).into_bytes());
+        expected.extend(
+            format!("live\tA b\t{}\t{}\t{}\t\t", lease.token, lease.expires_at, lease.resource.kind).into_bytes(),
+        );
         let resource = &lease.resource;
         match (resource.kind.as_str(), &resource.path_bytes) {
             ("file", Some(bytes)) => expected.extend(STANDARD.decode(bytes).unwrap()),
@@ -177,7 +179,7 @@ fn list_z_is_exact() {
     // Shown times follow the clocks, which are read anew; whole seconds are enough here.
     let without_times = |bytes: &[u8]| -> Vec<Vec<u8>> {
         let fields = |entry: &[u8]| {
-            entry.splitn(5, |byte| *byte == b'\t').enumerate().filter(|(at, _)| *at != 3).fold(
+            entry.splitn(7, |byte| *byte == b'\t').enumerate().filter(|(at, _)| *at != 3).fold(
                 Vec::new(),
                 |mut all: Vec<u8>, (_, field)| {
                     all.extend(field);

@@ -32,7 +32,7 @@ fn an_empty_path_is_an_error_never_everything_and_never_nothing() {
     let a = sandbox.agent(&repo, "A");
     a.expect(2, ["acquire", "src/a", ""]);
     a.expect(2, ["acquire", "--area", ""]);
-    a.stdin("\n\n").expect(2, ["acquire", "--pathspec-from-file", "-"]).err_has(&["- names no path"]);
+    a.stdin("\n\n").ok(["acquire", "--pathspec-from-file", "-"]).err_has(&["no path was given: nothing to do"]);
     assert!(a.listed().is_empty());
 }
 
@@ -159,12 +159,15 @@ fn unusual_owners_are_kept_exactly() {
         ["a b", "-x", "--owner", "/", "a/b/c", "日本", "back\\slash", "\"q\"", "\u{202e}x", "A\u{0301}", &long];
     for (number, owner) in unusual.iter().enumerate() {
         let path = format!("p{number}");
-        let granted = nobody.json(0, ["acquire", &path, "--owner", owner]);
+        let granted = nobody.json(0, ["acquire", &path, &format!("--owner={owner}")]);
         assert_eq!(granted.leases[0].owner, *owner);
         assert_eq!(nobody.holder_of(&path).as_deref(), Some(*owner));
-        assert_eq!(nobody.json(0, ["list", "--owner", owner]).leases.len(), 1);
-        nobody.ok(["release", &path, "--owner", owner]);
+        assert_eq!(nobody.json(0, ["list", &format!("--owner={owner}")]).leases.len(), 1);
+        nobody.ok(["release", &path, &format!("--owner={owner}")]);
     }
+    assert!(nobody.listed().is_empty());
+    // An empty variable must not make an owner of the next option.
+    nobody.expect(2, ["acquire", "-o", "--json", "src/a"]);
     assert!(nobody.listed().is_empty());
 }
 

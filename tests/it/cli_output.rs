@@ -126,7 +126,7 @@ fn acquire_for_people() {
     error: cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire new: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
-    hint: nothing was acquired; work on something else, or try again when it is free
+    hint: nothing was acquired; work on something else, or wait for it with --wait 5m
     ");
     a.let_expire("old");
     insta::assert_snapshot!(shown(&sandbox, &b.run(["acquire", "old"])), @r#"
@@ -155,7 +155,7 @@ fn acquire_for_people() {
     --- stderr
     error: cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     error: cannot acquire src/a: src/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
-    hint: nothing was acquired; work on something else, or try again when it is free
+    hint: nothing was acquired; work on something else, or wait for it with --wait 5m
     ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["acquire", "--quiet", "src/a"])), @"exit 0");
 }
@@ -227,7 +227,7 @@ fn acquire_for_programs() {
       ],
       "error": {
         "hints": [
-          "nothing was acquired; work on something else, or try again when it is free"
+          "nothing was acquired; work on something else, or wait for it with --wait 5m"
         ],
         "kind": "conflict",
         "message": "cannot acquire src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring"
@@ -265,7 +265,6 @@ fn acquire_for_programs() {
       "conflicts": [],
       "error": {
         "hints": [
-          "tip: to pass '--nope' as a value, use '-- --nope'",
           "For more information, try '--help'."
         ],
         "kind": "invalid",
@@ -294,7 +293,7 @@ fn renew_for_people() {
     exit 3
     --- stderr
     error: cannot renew src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)
-    hint: only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry
+    hint: only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up
     error: cannot renew free: you hold no lease on it
     hint: what you protected may have changed: acquire it again, and look at it before you go on
     ");
@@ -448,7 +447,7 @@ fn release_for_people() {
     --- stderr
     nothing to release on free: you hold no lease on it
     error: cannot release src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)
-    hint: only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry
+    hint: only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up
     ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a", "--token", "7"])), @r#"
     exit 3
@@ -512,7 +511,7 @@ fn release_for_programs() {
       ],
       "error": {
         "hints": [
-          "only its owner can; `git agentlock whoami` tells who you are, and it ends by itself at its expiry"
+          "only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up"
         ],
         "kind": "not_owner",
         "message": "cannot release src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)"
@@ -556,7 +555,7 @@ fn release_for_programs() {
             "path": "src/a"
           },
           "stale_owner": null,
-          "state": "live",
+          "state": "ended",
           "token": "[token]",
           "ttl_ms": 300000
         }
@@ -921,6 +920,7 @@ fn policy_for_people_and_programs() {
     guard.lost-leases = true    # the built-in policy
     agent.on-error = "block"    # the built-in policy
     src/a: TTL 10m unless given, 5s to 1h
+    leases are kept in [TMP]/r/.git/agent-locks/v1
     "#);
     insta::assert_snapshot!(document(&a, &sandbox, &["policy", "src/a"]), @r#"
     exit 0
@@ -1004,6 +1004,7 @@ fn policy_for_people_and_programs() {
         }
       ],
       "schema": 1,
+      "store": "[TMP]/r/.git/agent-locks/v1",
       "ttl": [
         {
           "default_ms": 600000,
@@ -1032,6 +1033,7 @@ fn policy_for_people_and_programs() {
     guard.require = []        # the built-in policy
     guard.lost-leases = true  # the built-in policy
     agent.on-error = "block"  # the built-in policy
+    leases are kept in [TMP]/r/.git/agent-locks/v1
     --- stderr
     error: the policy cannot be used: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?
     hint: mend the file, or move it away; what is shown is in effect without it

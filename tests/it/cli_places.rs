@@ -102,7 +102,7 @@ fn work_trees_of_a_bare_repository() {
     a.ok(["acquire", "src/b"]);
     b.expect(1, ["acquire", "src/b"]).err_has(&["held by A"]);
     let in_bare = sandbox.agent(&bare, "A");
-    in_bare.expect(2, ["acquire", "x"]).err_has(&["inside the git directory"]);
+    in_bare.expect(4, ["acquire", "x"]).err_has(&["bare repository", "--resource"]);
     in_bare.ok(["acquire", "--resource", "plan:42"]);
     assert_eq!(a.json(1, ["acquire", "--resource", "plan:42", "--owner", "B"]).conflicts.len(), 1);
     assert_eq!(in_bare.json(0, ["list"]).leases.len(), 4);

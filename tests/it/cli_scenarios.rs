@@ -311,7 +311,7 @@ fn missing_arguments_print_usage_and_never_a_backtrace() {
         assert_eq!((document.command.as_str(), document.error.unwrap().kind.as_str()), (command, "invalid"));
     }
     for arguments in [&["acquire", "--ttl"][..], &["acquire", "src/a", "--nope"], &["nope"], &["check", "--token"]] {
-        a.expect(2, arguments).err_has(&["error: ", "For more information, try '--help'"]);
+        a.expect(2, arguments).err_has(&["error: ", "For more information, try '-h'"]);
         let document = a.json(2, arguments);
         assert_eq!(document.error.unwrap().kind, "invalid");
     }

@@ -423,6 +423,7 @@ pub(crate) struct Document {
     pub(crate) ttl: Option<Vec<Limits>>,
     pub(crate) findings: Option<Vec<Finding>>,
     pub(crate) history: Option<Vec<Past>>,
+    pub(crate) store: Option<String>,
     pub(crate) error: Option<Failure>,
 }
 

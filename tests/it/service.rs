@@ -40,7 +40,7 @@ fn renew_all(locks: &Locks<'_>, who: &str) -> Vec<String> {
         Renewal::Renewed { lease, .. } => lease.resource.to_string(),
         other => panic!("{other:?}"),
     };
-    let mut names: Vec<String> = told.value.into_iter().map(name).collect();
+    let mut names: Vec<String> = told.value.renewed.into_iter().map(name).collect();
     names.sort();
     names
 }
@@ -185,6 +185,62 @@ fn renew_all_prolongs_exactly_the_live_leases_of_the_owner() {
     });
 }
 
+/// A heartbeat of everything must not hide that something is gone.
+#[test]
+fn renew_all_tells_what_was_lost_and_whether_that_is_news() {
+    on_each_store(|store, clock| {
+        let locks = locks(store, clock);
+        let news = || {
+            let ask = |resource: &Resource| Some(prolong(resource, None));
+            let told = locks.renew_all(&owner("A"), &ask, 1).expect("the store works");
+            let mut losses: Vec<(String, String, bool)> = told
+                .value
+                .losses
+                .iter()
+                .map(|past| {
+                    let how = match &past.loss {
+                        Loss::Expired(_) => "expired",
+                        Loss::TakenOver(_) => "taken over",
+                        Loss::Broken { .. } => "broken",
+                        other => panic!("{other:?}"),
+                    };
+                    (past.resource.to_string(), how.to_owned(), past.is_news)
+                })
+                .collect();
+            losses.sort();
+            losses
+        };
+        let known = |losses: &[(&str, &str, bool)]| {
+            losses
+                .iter()
+                .map(|(what, how, is_news)| ((*what).to_owned(), (*how).to_owned(), *is_news))
+                .collect::<Vec<_>>()
+        };
+        locks.granted("A", &[file("expired"), file("taken")]);
+        clock.advance(10_000);
+        locks.granted("A", &[file("broken"), file("kept")]);
+        locks.take("B", &file("others"));
+        assert_eq!(news(), known(&[]));
+        clock.advance(TTL_MS - 1);
+        assert_eq!(news(), known(&[]));
+        locks.granted("A", &[file("brief")]);
+        clock.advance(1000);
+        assert_eq!(news(), known(&[]));
+        break_it(&locks, &file("broken"), Some("boss"));
+        clock.advance(1);
+        assert_eq!(news(), known(&[("broken", "broken", true)]));
+        clock.advance(1);
+        assert_eq!(news(), known(&[("broken", "broken", false)]), "it was told");
+        clock.advance(TTL_MS);
+        locks.take("B", &file("taken"));
+        let all_gone = news();
+        assert!(all_gone.contains(&("taken".to_owned(), "taken over".to_owned(), true)), "{all_gone:?}");
+        assert!(all_gone.contains(&("kept".to_owned(), "expired".to_owned(), true)), "{all_gone:?}");
+        released(locks.giving_back("A", &file("kept"), None));
+        assert!(!news().iter().any(|(what, ..)| what == "kept"), "who gives it back has seen it");
+    });
+}
+
 #[test]
 fn renew_all_asks_what_each_may_have() {
     on_each_store(|store, clock| {
@@ -195,7 +251,7 @@ fn renew_all_asks_what_each_may_have() {
             (*resource == file("a")).then(|| Prolong { ttl: Some(ttl(TTL_MS * 2)), ..prolong(resource, None) })
         };
         let told = locks.renew_all(&owner("A"), &ask, 1).expect("the store works");
-        assert_eq!(told.value.len(), 1);
+        assert_eq!(told.value.renewed.len(), 1);
         assert_eq!(locks.look(&file("b")).holders.len(), 1);
         clock.advance(TTL_MS - 1000);
         assert_eq!(locks.holder(&file("a")).as_deref(), Some("A"));
@@ -226,7 +282,7 @@ fn history_tells_who_held_what_when_and_why() {
     };
     let expected = [
         ("granted", "A", "", 0),
-        ("expired", "A", "", 60_000),
+        ("expired", "A", "", 60_005),
         ("taken_over", "B", "A", 60_005),
         ("broken", "B", "boss", 60_005),
         ("granted", "C", "", 60_005),

@@ -6,6 +6,7 @@ use clap::Args;
 use git_agentlock::{
     duration::Ttl,
     locks::{Acquired, Conflict, Grant, Holder, Locks, Patience, Request, Told, Waited},
+    owner::Owner,
     resource::Resource,
 };
 
@@ -15,6 +16,7 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::{self, Output},
+    owner,
     render::human,
     signals::Signals,
     targets,
@@ -34,34 +36,39 @@ pub(crate) struct AcquireArgs {
     /// How long the leases last: 90s, 5m, 1h 30m, or plain seconds [default: the policy's]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
-    /// Wait for so long for what is held [default: not at all]
+    /// Wait for so long for what is held [default: not at all]; Ctrl-C ends it with nothing held
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     wait: Option<String>,
     /// Why, for those who find it held (at most 1,000 bytes)
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Result<Output, Failure> {
     let mut output = Output::new("acquire");
     let owner_given = args.owner.owner.is_some();
-    if targets::looks_like_path_and_session(context, &args.targets.paths, owner_given) {
+    let like_origin = targets::looks_like_path_and_session(context, &args.targets.paths, owner_given);
+    let owner = owner::required(args.owner.owner.as_deref()).map_err(|failure| match like_origin {
+        true => failure.hint("if the second path is meant as the session, give it as --owner"),
+        false => failure,
+    })?;
+    if like_origin {
         output.warnings.push(
             "two paths are locked; if the second is meant as the session, give it as --owner (or AGENTLOCK_OWNER)"
                 .to_owned(),
         );
     }
-    let owner = Context::required_owner(args.owner.owner.as_deref())?;
     let reason = args.reason.map(parse_reason).transpose()?;
+    let wait_ms = args.wait.as_deref().map(parse_wait).transpose()?.unwrap_or(0);
+    let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
     let named = targets::resolve(context, &args.targets)?;
+    let Some(first) = named.located.first() else { return Ok(Output::nothing_to_do("acquire")) };
+    let policy = &first.policy.policy;
     let store = context.one_store(&named.located)?;
-    let wants = wants(&named.located, args.ttl.as_deref())?;
-    let policy = named.located.first().map(|first| &first.policy.policy);
-    let Some(policy) = policy else { return Err(Failure::invalid("nothing was named")) };
+    let wants = wants(&named.located, asked)?;
 
     let request = Request { owner, wants, reason, pid: std::process::id() };
     let locks = context.locks(&store, policy);
-    let wait_ms = args.wait.as_deref().map(parse_wait).transpose()?.unwrap_or(0);
     let told = if wait_ms == 0 {
         let told = locks.acquire(&request)?;
         Told { value: Some(told.value), warnings: told.warnings }
@@ -71,9 +78,9 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
     output.warnings.extend(told.warnings);
     match told.value {
         Some(Acquired::Granted(grants)) => {
-            granted(&mut output, &grants);
+            granted(&mut output, &grants, asked);
             output.notes.extend(named.notes);
-            note_other_work_trees(context, &named.located, &locks, &mut output);
+            note_other_work_trees(context, &named.located, &locks, &request.owner, &mut output);
             note_nested_repositories(&named.located, &mut output);
         }
         Some(Acquired::Refused(conflicts)) => refused(&mut output, &conflicts),
@@ -97,7 +104,7 @@ fn wait(
     let signals = Signals::catch();
     let mut begin = |conflicts: &[Conflict]| {
         for conflict in conflicts {
-            output::say_now(global, &format!("waiting for {}: {}", conflict.wanted, human::held_by(&conflict.holder)));
+            output::say_now(global, &format!("waiting for {}: {}", conflict.wanted, in_the_way(conflict)));
         }
     };
     let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), request.pid);
@@ -120,11 +127,17 @@ fn wait(
 }
 
 /// Linked work trees have their own files, so their locks are apart; that somebody works on the same path there is still good to know.
-fn note_other_work_trees(context: &Context, located: &[Located], locks: &Locks<'_>, output: &mut Output) {
+fn note_other_work_trees(
+    context: &Context,
+    located: &[Located],
+    locks: &Locks<'_>,
+    owner: &Owner,
+    output: &mut Output,
+) {
     let elsewhere = context.in_other_work_trees(located);
     // A note only: when it cannot be told, the grant stands as it is.
     for report in locks.check(&elsewhere).unwrap_or_default() {
-        for holder in report.foreign(None) {
+        for holder in report.foreign(Some(owner)) {
             if let Holder::Lease(lease) = holder {
                 let name = git_agentlock::text::escape(&lease.resource.scope.work_tree);
                 let tree = if name.is_empty() { "the main work tree".to_owned() } else { format!("work tree {name}") };
@@ -147,9 +160,8 @@ fn note_nested_repositories(located: &[Located], output: &mut Output) {
     }
 }
 
-/// Each resource with its TTL: the one asked for, if the policy allows it there, else the policy's default for it.
-fn wants(located: &[Located], asked: Option<&str>) -> Result<Vec<(Resource, Ttl)>, Failure> {
-    let asked = asked.map(parse_ttl).transpose()?;
+/// Each resource with its TTL: the one asked for (in milliseconds), if the policy allows it there, else the policy's default for it.
+fn wants(located: &[Located], asked: Option<u64>) -> Result<Vec<(Resource, Ttl)>, Failure> {
     let mut wants = Vec::with_capacity(located.len());
     for one in located {
         let limits = one.policy.policy.ttl(&one.resource.target);
@@ -162,13 +174,20 @@ fn wants(located: &[Located], asked: Option<&str>) -> Result<Vec<(Resource, Ttl)
     Ok(wants)
 }
 
-fn granted(output: &mut Output, grants: &[Grant]) {
+fn granted(output: &mut Output, grants: &[Grant], asked: Option<u64>) {
     output.has_changed = true;
     output.document.locked = true;
     for grant in grants {
         let lease = &grant.lease;
         output.document.leases.push(grant.into());
-        let verb = if grant.fresh { "acquired" } else { "already yours:" };
+        if asked.and_then(|asked| i64::try_from(asked).ok()).is_some_and(|asked| lease.remaining_ms > asked) {
+            output.notes.push(human::lasts_longer(lease));
+        }
+        let verb = match (grant.fresh, grant.widened) {
+            (true, _) => "acquired",
+            (false, false) => "already yours:",
+            (false, true) => "already yours, now with all below:",
+        };
         let half = lease.ttl.millis_i64().checked_div(2).unwrap_or(0);
         let _ = writeln!(
             output.text,
@@ -188,17 +207,24 @@ fn granted(output: &mut Output, grants: &[Grant]) {
 fn refused(output: &mut Output, conflicts: &[Conflict]) {
     for conflict in conflicts {
         output.document.conflicts.push(conflict.into());
-        let through = match &conflict.holder {
-            Holder::Lease(lease) if lease.resource != conflict.wanted => format!("{} is ", lease.resource),
-            _ => String::new(),
-        };
-        let message = format!("cannot acquire {}: {through}{}", conflict.wanted, human::held_by(&conflict.holder));
+        let message = format!("cannot acquire {}: {}", conflict.wanted, in_the_way(conflict));
         output.failures.push(match &conflict.holder {
             Holder::Lease(_) | Holder::Waiting { .. } => Failure::new(Kind::Conflict, message),
             Holder::Unknown { .. } => Failure::new(Kind::Damaged, message),
         });
     }
+    let is_damaged = output.failures.iter().any(|failure| failure.kind == Kind::Damaged);
     if let Some(last) = output.failures.last_mut() {
-        last.hints.push("nothing was acquired; work on something else, or try again when it is free".to_owned());
+        last.hints.push("nothing was acquired; work on something else, or wait for it with --wait 5m".to_owned());
+        last.hints.extend(is_damaged.then(|| Kind::Damaged.remedy_of_holder().to_owned()));
     }
+}
+
+/// Who holds it; or what it overlaps, and who holds that.
+fn in_the_way(conflict: &Conflict) -> String {
+    let through = match &conflict.holder {
+        Holder::Lease(lease) if lease.resource != conflict.wanted => format!("{} is ", lease.resource),
+        _ => String::new(),
+    };
+    format!("{through}{}", human::held_by(&conflict.holder))
 }

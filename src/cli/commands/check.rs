@@ -11,10 +11,11 @@ use git_agentlock::{
 
 use crate::cli::{
     args::{OwnerArg, Targets},
-    context::{Context, no_owner},
+    context::Context,
     exit::{Exit, Kind},
     failure::Failure,
     output::Output,
+    owner,
     render::{
         human,
         json::{ConflictDoc, ResultDoc},
@@ -41,15 +42,15 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &CheckArgs) -> Result<Output, Failure> {
-    let owner = Context::owner(args.owner.owner.as_deref())?.map(|known| known.owner);
+    let owner = owner::of(args.owner.owner.as_deref())?.map(|known| known.owner);
     let must_be_mine = args.mine || args.token.is_some();
     if must_be_mine && owner.is_none() {
-        return Err(no_owner());
+        return Err(owner::none_given());
     }
     let named = targets::resolve(context, &args.targets)?;
+    let Some(first) = named.located.first() else { return Ok(Output::nothing_to_do("check")) };
     let store = context.one_store(&named.located)?;
     let mut output = Output::new("check");
-    let Some(first) = named.located.first() else { return Ok(output) };
     let resources: Vec<_> = named.located.iter().map(|located| located.resource.clone()).collect();
     let reports = context.locks(&store, &first.policy.policy).check(&resources)?;
     let asked = Asked { owner: owner.as_ref(), must_be_mine, token: args.token };

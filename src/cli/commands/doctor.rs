@@ -19,6 +19,7 @@ use crate::cli::{
     exit::{Exit, Kind},
     failure::Failure,
     output::Output,
+    owner,
     render::{human, json::FindingDoc},
     values::parse_reason,
 };
@@ -32,7 +33,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     fix: bool,
     /// With --fix: also move records aside that still count as held, for this reason
-    #[arg(long, value_name = "TEXT", requires = "fix", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", requires = "fix")]
     reason: Option<String>,
     /// Look at the leases of every project of a shared store
     #[arg(long)]
@@ -56,14 +57,24 @@ impl Finding {
 }
 
 pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure> {
-    let by: Option<Owner> = Context::owner(args.owner.owner.as_deref())?.map(|known| known.owner);
+    let by: Option<Owner> = owner::of(args.owner.owner.as_deref())?.map(|known| known.owner);
     let reason = args.reason.map(parse_reason).transpose()?;
     let whole = context.whole()?;
-    // They are findings here.
     context.take_warnings();
     let mut findings: Vec<Finding> = Vec::new();
+    findings.extend(context.leases_in_own_store(whole.repository.as_deref()).map(|message| {
+        Finding::new(
+            "two_stores",
+            message,
+            "let everybody set AGENT_REGISTRY_LOCK_DIR, or nobody; then release those leases",
+        )
+    }));
     for problem in &whole.policy.problems {
-        findings.push(Finding::new("policy", problem.to_string(), "mend that line; until then the file is not used"));
+        findings.push(Finding::new(
+            "policy",
+            problem.to_string(),
+            "mend that line; until then nobody can acquire or renew here, and the other commands pass the file over",
+        ));
     }
     let ailments = whole.store.diagnose()?;
     let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });

@@ -13,16 +13,17 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
+    owner,
     render::{human, json, json::UnreadableDoc},
 };
 
 /// Show the leases of this project
 ///
-/// In the table, `*` marks your own, `!` those that end soon, `x` the expired ones that nobody has taken since.
+/// In the table, `*` marks your own, `!` those with less than a fifth of their TTL left, `x` the expired ones that nobody has taken since.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only those of this owner
-    #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "ID")]
     owner: Option<std::ffi::OsString>,
     /// Only those that have expired
     #[arg(long)]
@@ -30,17 +31,17 @@ pub(crate) struct ListArgs {
     /// The leases of every project in a shared store
     #[arg(long)]
     store: bool,
-    /// For scripts: state, owner, token, expiry and path, each followed by a tab (the path by NUL), nothing escaped
+    /// For scripts: state, owner, token, expiry, kind, work tree and path, with tabs between and NUL at the end, nothing escaped
     #[arg(short = 'z')]
     nul: bool,
 }
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure> {
     let only = match args.owner.as_deref() {
-        Some(name) => Context::owner(Some(name))?.map(|known| known.owner),
+        Some(name) => owner::of(Some(name))?.map(|known| known.owner),
         None => None,
     };
-    let own = Context::owner(None).ok().flatten().map(|known| known.owner);
+    let own = owner::of(None).ok().flatten().map(|known| known.owner);
     let whole = context.whole()?;
     let policy = &whole.policy;
     let listing = context.locks(&whole.store, &policy.policy).list()?;
@@ -66,7 +67,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure>
         let place = git_agentlock::text::escape_path(&record.place);
         output.failures.push(
             Failure::new(Kind::Damaged, format!("record {place} cannot be used: {}", record.cause))
-                .hint("it counts as held for a while; see which program wrote it, and move it out of the store"),
+                .hint("it counts as held for a while; `git agentlock doctor` tells what to do"),
         );
     }
     output.document.unreadable = Some(unreadable);
@@ -85,11 +86,23 @@ fn for_scripts(leases: &[Lease]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for lease in leases {
         let (state, owner) = (json::state_text(lease.state), lease.owner.as_str());
-        bytes.extend_from_slice(format!("{state}\t{owner}\t{}\t{}\t", lease.token, lease.expires_at).as_bytes());
+        let (kind, work_tree) = (kind(&lease.resource), &lease.resource.scope.work_tree);
+        bytes
+            .extend_from_slice(format!("{state}\t{owner}\t{}\t{}\t{kind}\t", lease.token, lease.expires_at).as_bytes());
+        bytes.extend_from_slice(work_tree);
+        bytes.push(b'\t');
         bytes.extend_from_slice(&exact(&lease.resource));
         bytes.push(0);
     }
     bytes
+}
+
+fn kind(resource: &Resource) -> &'static str {
+    match resource.target {
+        Target::File(_) => "file",
+        Target::Area(_) => "area",
+        Target::Named(_) => "named",
+    }
 }
 
 /// The path itself, not made safe for a terminal; an area with a `/` at its end.

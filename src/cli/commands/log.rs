@@ -16,6 +16,7 @@ use crate::cli::{
     context::{Context, Whole},
     failure::Failure,
     output::Output,
+    owner,
     render::human,
     targets,
 };
@@ -29,10 +30,10 @@ pub(crate) struct LogArgs {
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
     /// Only the leases of this owner
-    #[arg(long, short, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "ID")]
     owner: Option<OsString>,
     /// Only since then: a duration before now (2h), or a time (2026-11-30T12:00:00Z)
-    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Of every project in a shared store
     #[arg(long)]
@@ -42,7 +43,7 @@ pub(crate) struct LogArgs {
 pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<Output, Failure> {
     let mut output = Output::new("log");
     let only = match args.owner.as_deref() {
-        Some(name) => Context::owner(Some(name))?.map(|known| known.owner),
+        Some(name) => owner::of(Some(name))?.map(|known| known.owner),
         None => None,
     };
     let since = args.since.as_deref().map(|text| parse_since(text, context)).transpose()?;
@@ -60,17 +61,19 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<Output, Failure> 
         let _ = writeln!(output.text, "{}", line(past));
         output.document.history.get_or_insert_default().push(past.into());
     }
-    output.document.history.get_or_insert_default();
+    if output.document.history.get_or_insert_default().is_empty() {
+        output.notes.push("the journal knows of nothing".to_owned());
+    }
     Ok(output)
 }
 
 fn parse_since(text: &str, context: &Context) -> Result<Timestamp, Failure> {
-    if let Ok(time) = text.parse() {
+    if let Ok(time) = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()) {
         return Ok(time);
     }
     let ago = parse_millis(text).map_err(|error| {
         Failure::invalid(format!("--since: {error}"))
-            .hint("write how long ago, such as 2h or 1d, or a time such as 2026-11-30T12:00:00Z")
+            .hint("write how long ago, such as 2h or 1d, or a time (UTC) such as 2026-11-30 or 2026-11-30T12:00:00Z")
     })?;
     Ok(context.clock.now().wall.plus_millis(i64::try_from(ago).unwrap_or(i64::MAX).saturating_neg()))
 }
@@ -111,11 +114,11 @@ impl Filter {
 fn line(past: &Past) -> String {
     let resource = past.resource.as_ref().map_or_else(|| past.key.to_hex(), ToString::to_string);
     let owner = past.owner.as_ref().map(|owner| format!(" {owner}")).unwrap_or_default();
-    let other = past.other.as_ref().map(ToString::to_string).unwrap_or_default();
-    let other = match past.event.as_str() {
-        _ if other.is_empty() => String::new(),
-        "taken_over" => format!(" from {other}"),
-        _ => format!(" by {other}"),
+    let other = match (past.event.as_str(), &past.other) {
+        ("taken_over", Some(other)) => format!(", from {other}"),
+        (_, Some(other)) => format!(", by {other}"),
+        ("broken" | "quarantined", None) => ", by somebody without a name".to_owned(),
+        _ => String::new(),
     };
     let reason = past.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     format!("{}  {:11} {resource} {owner}{other}{reason}", human::moment(past.at), past.event.replace('_', " "))

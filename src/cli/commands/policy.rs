@@ -40,6 +40,11 @@ pub(crate) fn run(context: &Context, args: PolicyArgs) -> Result<Output, Failure
     for one in &located {
         show_ttl(&mut output, &one.policy.policy, &one.resource);
     }
+    if let Ok(whole) = context.whole() {
+        let dir = whole.store.dir();
+        let _ = writeln!(output.text, "leases are kept in {}", git_agentlock::text::escape_path(&dir));
+        output.document.store = Some(dir.to_string_lossy().into_owned());
+    }
     if !policy.problems.is_empty() {
         let mut failure = Failure::policy(&policy.problems);
         failure.hints = vec!["mend the file, or move it away; what is shown is in effect without it".to_owned()];

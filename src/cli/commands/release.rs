@@ -16,9 +16,10 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
+    owner,
     render::{
         human,
-        json::{ConflictDoc, ResultDoc},
+        json::{ConflictDoc, LeaseDoc, ResultDoc},
     },
     targets,
     values::parse_token,
@@ -41,19 +42,23 @@ pub(crate) struct ReleaseArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failure> {
-    let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    let owner = owner::required(args.owner.owner.as_deref())?;
     if args.all.all {
         return all(context, &owner, args.all.store);
     }
     let named = targets::resolve(context, &args.targets)?;
+    let Some(first) = named.located.first() else { return Ok(Output::nothing_to_do("release")) };
     let store = context.one_store(&named.located)?;
     let give_back = |resource: &Resource| GiveBack { resource: resource.clone(), token: args.token };
     let items: Vec<GiveBack> = named.located.iter().map(|located| give_back(&located.resource)).collect();
     let mut output = Output::new("release");
-    let Some(first) = named.located.first() else { return Ok(output) };
     let told = context.locks(&store, &first.policy.policy).release(&owner, &items)?;
     output.warnings.extend(told.warnings);
+    let locks = context.locks(&store, &first.policy.policy);
     for (item, release) in items.iter().zip(told.value) {
+        if matches!(release, Release::Nothing(Loss::Absent { .. })) {
+            output.notes.extend(human::below(&locks, &item.resource));
+        }
         let result = one(&mut output, &item.resource, release);
         output.document.results.get_or_insert_default().push(result);
     }
@@ -69,7 +74,12 @@ fn all(context: &Context, owner: &Owner, whole_store: bool) -> Result<Output, Fa
     output.warnings.extend(told.warnings);
     output.document.results = Some(Vec::new());
     let mut released = 0_usize;
-    for release in told.value {
+    let mut all = told.value;
+    all.sort_by_key(|release| match release {
+        Release::Released(lease) => Some(lease.resource.clone()),
+        _ => None,
+    });
+    for release in all {
         let resource = match &release {
             Release::Released(lease) => {
                 released = released.saturating_add(1);
@@ -91,9 +101,9 @@ fn one(output: &mut Output, resource: &Resource, release: Release) -> ResultDoc 
     let (outcome, message) = match release {
         Release::Released(lease) => {
             output.has_changed = true;
-            output.document.leases.push(lease.as_ref().into());
+            output.document.leases.push(LeaseDoc::ended(&lease));
             let late = if lease.remaining_ms > 0 { "" } else { " (it had expired)" };
-            let message = format!("released {resource}{late}");
+            let message = format!("released {}{late}", lease.resource);
             let _ = writeln!(output.text, "{message}");
             ("released", message)
         }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use git_agentlock::{
-    locks::{Prolong, Renewal},
+    duration::Ttl,
+    locks::{AllRenewed, PastLoss, Prolong, Renewal},
     owner::Owner,
     record::Token,
     resource::Resource,
@@ -16,6 +17,7 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
+    owner,
     render::{
         human,
         json::{ConflictDoc, ResultDoc},
@@ -44,12 +46,13 @@ pub(crate) struct RenewArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure> {
-    let owner = Context::required_owner(args.owner.owner.as_deref())?;
+    let owner = owner::required(args.owner.owner.as_deref())?;
     let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
     if args.all.all {
         return all(context, &owner, asked, args.all.store);
     }
     let named = targets::resolve(context, &args.targets)?;
+    let Some(first) = named.located.first() else { return Ok(Output::nothing_to_do("renew")) };
     let store = context.one_store(&named.located)?;
     let mut items = Vec::with_capacity(named.located.len());
     for Located { resource, policy, .. } in &named.located {
@@ -58,7 +61,6 @@ pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure
         items.push(Prolong { resource: resource.clone(), ttl, cap: limits.max.value, token: args.token });
     }
     let mut output = Output::new("renew");
-    let Some(first) = named.located.first() else { return Ok(output) };
     let told = context.locks(&store, &first.policy.policy).renew(&owner, &items, std::process::id())?;
     output.warnings.extend(told.warnings);
     output.document.locked = true;
@@ -89,24 +91,41 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     };
     let told = context.locks(&whole.store, &whole.policy.policy).renew_all(owner, &ask, std::process::id())?;
     output.warnings.extend(told.warnings);
-    output.document.locked = true;
+    let AllRenewed { mut renewed, losses } = told.value;
+    output.document.locked = !renewed.is_empty();
     output.document.results = Some(Vec::new());
-    for renewal in &told.value {
+    renewed.sort_by_key(|renewal| match renewal {
+        Renewal::Renewed { lease, .. } => Some(lease.resource.clone()),
+        _ => None,
+    });
+    for renewal in &renewed {
         let Renewal::Renewed { lease, .. } = renewal else { continue };
         let cap = whole.policy.policy.ttl(&lease.resource.target).max.value;
-        let item = Prolong { resource: lease.resource.clone(), ttl: None, cap, token: None };
+        let item =
+            Prolong { resource: lease.resource.clone(), ttl: asked.and_then(Ttl::from_millis), cap, token: None };
         let result = one(&mut output, &item, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
-    output.document.locked &= !told.value.is_empty();
     output.failures.extend(refused.into_inner());
-    if told.value.is_empty() && output.failures.is_empty() {
+    for PastLoss { resource, loss, is_news } in losses {
+        let failure = Failure::lost(&format!("not renewed: {resource}"), &loss);
+        // What was lost before the last renewal was told then, or is an older session's.
+        match is_news && !renewed.is_empty() {
+            true => {
+                let (outcome, message) = output.fail(failure);
+                let result = ResultDoc { resource: (&resource).into(), outcome, stale_owner: None, message };
+                output.document.results.get_or_insert_default().push(result);
+            }
+            false => output.warnings.push(failure.message),
+        }
+    }
+    if renewed.is_empty() && output.failures.is_empty() {
         let message = format!("{owner} holds no lease that could be renewed");
         output.failures.push(
             Failure::new(Kind::Absent, message).hint("acquire again, and look at what you protected before you go on"),
         );
     }
-    let _ = writeln!(output.text, "{} renewed", told.value.len());
+    let _ = writeln!(output.text, "{} renewed", renewed.len());
     Ok(output)
 }
 
@@ -119,7 +138,10 @@ fn one(output: &mut Output, item: &Prolong, renewal: &Renewal) -> ResultDoc {
             if *capped {
                 output.warnings.push(format!("{resource}: the policy now allows {} at most", item.cap));
             }
-            let until = human::moment(lease.expires_at);
+            if item.ttl.is_some_and(|asked| lease.remaining_ms > asked.millis_i64()) {
+                output.notes.push(human::lasts_longer(lease));
+            }
+            let (until, resource) = (human::moment(lease.expires_at), &lease.resource);
             let message = format!(
                 "renewed {resource} until {until} ({}); token {}",
                 human::length(lease.remaining_ms),

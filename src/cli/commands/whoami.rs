@@ -2,13 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::{
-    args::OwnerArg,
-    context::{Context, no_owner},
-    failure::Failure,
-    output::Output,
-    render::json::OwnerDoc,
-};
+use crate::cli::{args::OwnerArg, failure::Failure, output::Output, owner, render::json::OwnerDoc};
 
 /// Print the owner that the other commands would use, and where it comes from
 #[derive(Debug, Args)]
@@ -18,7 +12,7 @@ pub(crate) struct WhoamiArgs {
 }
 
 pub(crate) fn run(args: &WhoamiArgs) -> Result<Output, Failure> {
-    let known = Context::owner(args.owner.owner.as_deref())?.ok_or_else(no_owner)?;
+    let known = owner::of(args.owner.owner.as_deref())?.ok_or_else(owner::none_given)?;
     let mut output = Output::new("whoami");
     output.text = format!("{} (from {})\n", known.owner, known.source);
     output.document.owner = Some(OwnerDoc { id: known.owner.as_str().to_owned(), source: known.source });

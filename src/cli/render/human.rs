@@ -4,8 +4,9 @@ use anstyle::{AnsiColor, Style};
 use git_agentlock::{
     clock::Timestamp,
     duration::show_millis,
-    locks::{Holder, Lease, Loss, State},
+    locks::{Holder, Lease, Locks, Loss, State},
     record::Reason,
+    resource::Resource,
 };
 
 const OWN: Style = AnsiColor::Green.on_default();
@@ -44,6 +45,11 @@ pub(crate) fn span(lease: &Lease) -> String {
     format!("since {since} until {until} ({left} left){}", because(lease.reason.as_ref()))
 }
 
+/// That a lease was not made shorter.
+pub(crate) fn lasts_longer(lease: &Lease) -> String {
+    format!("note: {} lasts longer than that already, and a lease is never shortened", lease.resource)
+}
+
 /// `held by claude-111 since … until … (4m 12s left): reason`.
 pub(crate) fn held_by(holder: &Holder) -> String {
     match holder {
@@ -58,6 +64,22 @@ pub(crate) fn held_by(holder: &Holder) -> String {
             )
         }
     }
+}
+
+/// That a directory has no lease of its own though there are some below it: naming it does not mean those.
+pub(crate) fn below(locks: &Locks<'_>, resource: &Resource) -> Option<String> {
+    const SHOWN: usize = 3;
+    let reports = locks.check(std::slice::from_ref(resource)).ok().filter(|_| resource.is_area())?;
+    let below = reports.iter().flat_map(|report| &report.holders).filter_map(|holder| match holder {
+        Holder::Lease(lease) => Some(lease.resource.to_string()),
+        Holder::Unknown { .. } | Holder::Waiting { .. } => None,
+    });
+    let below: Vec<String> = below.filter(|name| *name != resource.to_string()).collect();
+    let shown = below.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let more = if below.len() > SHOWN { ", …" } else { "" };
+    (!below.is_empty()).then(|| {
+        format!("note: {resource} means the lease on the directory itself; there are leases below it: {shown}{more}")
+    })
 }
 
 /// Why a lease is the caller's no longer.
@@ -126,11 +148,12 @@ pub(crate) fn table(leases: &[Lease], now: Timestamp, is_own: impl Fn(&Lease) ->
     table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }
 
-/// `*` one's own, `!` less than a fifth of its time left, `x` expired: told apart without colours too.
+/// `*` one's own, `!` less than a fifth of its TTL left, `x` expired: told apart without colours too.
 fn sign(lease: &Lease, is_own: bool) -> (&'static str, Style) {
     let is_soon = lease.remaining_ms < lease.ttl.millis_i64().checked_div(5).unwrap_or(0);
     match (lease.state, is_own) {
-        (State::Live, _) if is_soon => ("!", SOON),
+        (State::Live, true) if is_soon => ("*!", SOON),
+        (State::Live, false) if is_soon => (" !", SOON),
         (State::Live, true) => ("*", OWN),
         (State::Live, false) => (" ", Style::new()),
         _ => ("x", GONE),

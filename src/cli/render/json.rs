@@ -41,6 +41,9 @@ pub(crate) struct Document {
     pub(crate) findings: Option<Vec<FindingDoc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Vec<PastDoc>>,
+    /// The directory in which leases are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<String>,
     error: Option<ErrorDoc>,
 }
 
@@ -195,6 +198,13 @@ impl From<&Lease> for LeaseDoc {
             host: lease.host.clone(),
             pid: lease.pid,
         }
+    }
+}
+
+impl LeaseDoc {
+    /// A lease that this very command has ended.
+    pub(crate) fn ended(lease: &Lease) -> Self {
+        Self { state: state_text(State::Ended), ..lease.into() }
     }
 }
 
