@@ -134,9 +134,24 @@ mod system {
 
     pub(super) fn boot_millis() -> Option<u64> {
         let time = clock_gettime(ClockId::Boottime);
-        let seconds = u64::try_from(time.tv_sec).ok()?;
-        let nanos = u64::try_from(time.tv_nsec).ok()?;
-        seconds.checked_mul(1000)?.checked_add(nanos.checked_div(1_000_000)?)
+        let (seconds, nanos) = (i128::from(time.tv_sec), i128::from(time.tv_nsec));
+        let offset = *NAMESPACE_OFFSET_NS.get_or_init(namespace_offset_ns);
+        let ns = seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?.checked_sub(offset)?;
+        u64::try_from(ns.checked_div(1_000_000)?).ok()
+    }
+
+    static NAMESPACE_OFFSET_NS: std::sync::OnceLock<i128> = std::sync::OnceLock::new();
+
+    /// In a time namespace the clock is set off against that of the machine, under the same boot id.
+    fn namespace_offset_ns() -> i128 {
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let of_boottime = |line: &str| {
+            let mut fields = line.split_whitespace();
+            (fields.next()? == "boottime").then_some(())?;
+            let (seconds, nanos) = (fields.next()?.parse::<i128>().ok()?, fields.next()?.parse::<i128>().ok()?);
+            seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
+        };
+        offsets.lines().find_map(of_boottime).unwrap_or(0)
     }
 }
 

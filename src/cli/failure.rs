@@ -104,6 +104,9 @@ impl From<StoreError> for Failure {
             StoreError::Foreign { .. } => "move it away, or keep the store elsewhere with AGENT_REGISTRY_LOCK_DIR",
             StoreError::NotUndone { .. } => "release them, or let them expire; `git agentlock list` shows them",
             StoreError::TooSlow => "use a longer TTL",
+            StoreError::NoMoreTokens => {
+                "`git agentlock doctor` finds damage; remove the shard's `mutex` file while nobody works here"
+            }
         };
         Self::new(kind, error.to_string()).hint(hint)
     }

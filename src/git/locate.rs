@@ -14,14 +14,17 @@ use std::{
 
 use bstr::{BStr, BString, ByteSlice as _};
 
-use super::{Repository, RepositoryError, discover, from_environment, path::resolve};
+use super::{
+    Repository, RepositoryError, discover, from_environment,
+    path::{Resolved, resolve},
+};
 use crate::resource::{RepoPath, ResourceError, Target, path_bytes};
 
 /// No file system takes a longer name, in bytes. For names that exist the system says so itself.
 #[cfg(unix)]
 const MAX_NAME_BYTES: usize = 255;
 /// How many symbolic links, one pointing to the next, are followed.
-const MAX_LINKS: usize = 40;
+pub(super) const MAX_LINKS: usize = 40;
 
 /// A file or directory, and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,17 +182,13 @@ impl Locator {
             if places.contains(&place) {
                 return Ok(());
             }
-            let belongs = places.first().is_none_or(|first: &Place| first.repository == place.repository);
-            if belongs {
+            // A place of another project belongs to others; the link may lead back from there.
+            if places.first().is_none_or(|first: &Place| is_one_project(first, &place)) {
                 places.push(place);
             }
-            match next {
-                Some(next) if belongs => {
-                    as_area = as_area || names_a_directory(&path_bytes(&next).unwrap_or_default());
-                    path = next;
-                }
-                _ => return Ok(()),
-            }
+            let Some(next) = next else { return Ok(()) };
+            as_area = as_area || names_a_directory(&path_bytes(&next).unwrap_or_default());
+            path = next;
         }
         Err(LocateError::Unusable { path: given.to_owned(), reason: "its symbolic links lead in a circle" })
     }
@@ -199,7 +198,7 @@ impl Locator {
         let look = |error: io::Error| why_not(given, error);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             // `/`, or a path that ends with `..`.
-            return self.directory(given, &resolve(path).map_err(look)?.path()).map(|place| (place, None));
+            return self.directory(given, &resolve(path).map_err(look)?).map(|place| (place, None));
         };
         let above = resolve(parent).map_err(look)?;
         let whole = above.path().join(name);
@@ -219,14 +218,16 @@ impl Locator {
             }
             Some(meta) if meta.is_symlink() && as_area => {
                 let real = resolve(&whole).map_err(look)?;
-                self.directory(given, &real.path()).map(|place| (place, None))
+                self.directory(given, &real).map(|place| (place, None))
             }
             Some(meta) if meta.is_symlink() => {
                 let points_to = std::fs::read_link(&whole).map_err(look)?;
                 let place = self.place(given, &whole, &above.existing, false, Taken::AsNamed)?;
                 Ok((place, Some(above.existing.join(points_to))))
             }
-            Some(meta) if meta.is_dir() && as_area => self.directory(given, &whole).map(|place| (place, None)),
+            Some(meta) if meta.is_dir() && as_area => {
+                self.directory(given, &Resolved::existing(whole)).map(|place| (place, None))
+            }
             Some(meta) if meta.is_dir() => {
                 self.bare_directory(given, &whole, &above.existing).map(|place| (place, None))
             }
@@ -236,8 +237,8 @@ impl Locator {
     }
 
     /// A directory that was named as one: the whole of it.
-    fn directory(&self, given: &BStr, real: &Path) -> Result<Place, LocateError> {
-        self.place(given, real, real, true, Taken::AsNamed)
+    fn directory(&self, given: &BStr, real: &Resolved) -> Result<Place, LocateError> {
+        self.place(given, &real.path(), &real.existing, true, Taken::AsNamed)
     }
 
     /// A directory that was named without a `/`: an area, unless it is the top of another work tree. Then it is the outer
@@ -251,7 +252,7 @@ impl Locator {
         {
             return self.place(given, real, parent, false, Taken::EntryOfRepository);
         }
-        self.directory(given, real)
+        self.directory(given, &Resolved::existing(real.to_owned()))
     }
 
     fn place(
@@ -301,8 +302,10 @@ impl Locator {
         let found = self.repository_of(look_from)?;
         let Some(described) = self.environment_repository()? else { return Ok(found) };
         let Some(top) = described.work_tree.as_deref().filter(|top| real.starts_with(top)) else { return Ok(found) };
+        // The same repository with another top would give one file two names.
         let is_below = |repository: &Rc<Repository>| {
-            repository.work_tree.as_deref().is_some_and(|inner| inner != top && inner.starts_with(top))
+            repository.common_dir == described.common_dir
+                || repository.work_tree.as_deref().is_some_and(|inner| inner != top && inner.starts_with(top))
         };
         Ok(found.filter(is_below).or(Some(described)))
     }
@@ -336,6 +339,14 @@ impl Locator {
         let is_other = [".git", "HEAD"].iter().any(|name| std::fs::symlink_metadata(dir.join(name)).is_ok());
         let is_gits = dir.starts_with(&known.git_dir) || dir.starts_with(&known.common_dir);
         (is_inside && !is_other && !is_gits).then_some(known)
+    }
+}
+
+fn is_one_project(a: &Place, b: &Place) -> bool {
+    match (&a.repository, &b.repository) {
+        (Some(a), Some(b)) => a.common_dir == b.common_dir,
+        (None, None) => true,
+        _ => false,
     }
 }
 

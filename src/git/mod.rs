@@ -166,7 +166,6 @@ fn usable(
     if let Some(name) = unknown_extension(&repository) {
         return Err(unusable(format!("unknown repository extension '{}'", crate::text::escape(name.as_bytes()))));
     }
-    let file_system = repository.filesystem_options().map_err(|error| unusable(first_line(&error)))?;
     let git_dir = real(repository.git_dir())?;
     let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
     let work_tree = repository.workdir().map(real).transpose()?;
@@ -176,9 +175,21 @@ fn usable(
         common_dir,
         git_dir,
         work_tree,
-        ignore_case: file_system.ignore_case,
-        precompose_unicode: file_system.precompose_unicode,
+        ignore_case: local_boolean(&repository, "ignorecase"),
+        precompose_unicode: local_boolean(&repository, "precomposeunicode"),
     }))
+}
+
+/// A `core` boolean of the repository's own configuration. It decides which names are one file, so it must be the same for all who share
+/// the repository: what a user or a single work tree has set elsewhere does not count. `git init` writes it there.
+fn local_boolean(repository: &gix::Repository, key: &str) -> bool {
+    let config = repository.config_snapshot();
+    let sections = config.plumbing().sections_by_name("core").into_iter().flatten();
+    let local = sections.filter(|section| section.meta().source == gix::config::Source::Local);
+    let values = local.filter(|section| section.contains_value_name(key)).map(|section| section.value(key));
+    let last = values.last().flatten();
+    // A key without a value is true.
+    last.map_or_else(|| false, |value| gix::config::Boolean::try_from(value).is_ok_and(|value| value.0))
 }
 
 /// An extension that git itself refuses: of a repository of format version 1, all it does not know.

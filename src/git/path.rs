@@ -16,6 +16,11 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
+    /// A directory that exists.
+    pub(super) fn existing(real: PathBuf) -> Self {
+        Self { existing: real, missing: Vec::new() }
+    }
+
     /// The whole path.
     pub(super) fn path(&self) -> PathBuf {
         self.existing.iter().chain(self.missing.iter().map(OsString::as_os_str)).collect()
@@ -35,24 +40,42 @@ pub(super) fn resolve(path: &Path) -> io::Result<Resolved> {
         Err(error) => return Err(error),
     }
     let mut resolved = Resolved { existing: PathBuf::new(), missing: Vec::new() };
+    let mut links = 0_usize;
+    walk(&mut resolved, path, &mut links)?;
+    Ok(resolved)
+}
+
+fn walk(resolved: &mut Resolved, path: &Path, links: &mut usize) -> io::Result<()> {
     for component in path.components() {
         match component {
-            Component::Prefix(_) | Component::RootDir => resolved.existing.push(component),
+            Component::Prefix(_) | Component::RootDir => {
+                if component == Component::RootDir {
+                    resolved.missing.clear();
+                    resolved.existing = root_of(&resolved.existing);
+                }
+                resolved.existing.push(component);
+            }
             Component::CurDir => {}
             Component::ParentDir => {
                 if resolved.missing.pop().is_none() {
                     resolved.existing.pop();
                 }
             }
-            Component::Normal(name) => descend(&mut resolved, name)?,
+            Component::Normal(name) => descend(resolved, name, links)?,
         }
     }
-    Ok(resolved)
+    Ok(())
 }
 
-fn descend(resolved: &mut Resolved, name: &OsStr) -> io::Result<()> {
+/// What comes before the root: nothing, or on Windows the drive.
+fn root_of(path: &Path) -> PathBuf {
+    path.components().take_while(|component| matches!(component, Component::Prefix(_))).collect()
+}
+
+fn descend(resolved: &mut Resolved, name: &OsStr, links: &mut usize) -> io::Result<()> {
     if resolved.missing.is_empty() {
-        match std::fs::canonicalize(resolved.existing.join(name)) {
+        let below = resolved.existing.join(name);
+        match std::fs::canonicalize(&below) {
             Ok(real) if real.is_dir() => {
                 resolved.existing = real;
                 return Ok(());
@@ -60,6 +83,14 @@ fn descend(resolved: &mut Resolved, name: &OsStr) -> io::Result<()> {
             Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
+        }
+        // A link to a directory that is not there yet leads there all the same.
+        if let Ok(target) = std::fs::read_link(&below) {
+            *links = links.saturating_add(1);
+            if *links > super::locate::MAX_LINKS {
+                return Err(io::Error::other("too many symbolic links"));
+            }
+            return walk(resolved, &target, links);
         }
     }
     resolved.missing.push(name.to_owned());
@@ -81,6 +112,11 @@ mod tests {
         assert_eq!(at("link/../new/x"), top.join("a/new/x"));
         assert_eq!(at("new/../a/./deep"), top.join("a/deep"));
         assert_eq!(at("new/x/../../link"), top.join("a/deep"));
+        std::os::unix::fs::symlink("later/on", top.join("dangling")).expect("a link");
+        assert_eq!(at("dangling/x"), top.join("later/on/x"));
+        assert_eq!(at("dangling/../y"), top.join("later/y"));
+        std::os::unix::fs::symlink(top.join("later"), top.join("absolute")).expect("a link");
+        assert_eq!(at("absolute/x"), top.join("later/x"));
         std::fs::write(top.join("file"), "").expect("a file");
         let error = resolve(&top.join("file/x")).expect_err("a file is no directory");
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);

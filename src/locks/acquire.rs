@@ -110,6 +110,10 @@ impl Locks<'_> {
                         grant.lease.token = *token;
                     }
                 }
+                let now = self.clock.now();
+                if grants.iter().any(|grant| grant.lease.has_ended_by(&now)) {
+                    return Err(StoreError::TooSlow);
+                }
                 Ok(Told { value: Acquired::Granted(grants), warnings: committed.warnings })
             }
             (changed, Some(Judged::Refuse(conflicts))) => {

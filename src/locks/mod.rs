@@ -28,7 +28,7 @@ use crate::{
     clock::{Clock, Timestamp},
     duration::Ttl,
     owner::Owner,
-    record::{Ended, Reason, Replaced, Token},
+    record::{BootDeadline, Ended, Reason, Replaced, Token},
     resource::Resource,
     store::{Store, StoreError, Sweep, Unreadable},
 };
@@ -80,6 +80,8 @@ pub struct Lease {
     pub expires_at: Timestamp,
     /// Milliseconds until it ends; negative when it has ended.
     pub remaining_ms: i64,
+    /// When it ends by the boot-time clock, if it was written with one.
+    pub boot_deadline: Option<BootDeadline>,
     /// How long it lasts from a renewal.
     pub ttl: Ttl,
     /// Why it is held.
@@ -92,6 +94,16 @@ pub struct Lease {
     pub host: String,
     /// The process that wrote it.
     pub pid: u32,
+}
+
+impl Lease {
+    /// Whether a lease that has just been written has ended already.
+    fn has_ended_by(&self, now: &crate::clock::Now) -> bool {
+        match (&self.boot_deadline, &now.boot) {
+            (Some(deadline), Some(boot)) if deadline.id == boot.id => boot.millis >= deadline.deadline_ms,
+            _ => now.wall >= self.expires_at,
+        }
+    }
 }
 
 /// Who holds something.

@@ -150,7 +150,9 @@ impl Locks<'_> {
             losses: Vec::new(),
         };
         let committed = self.store.change(&ReadSet::everything(), Access::Existing, &mut decision)?;
-        let value = AllRenewed { renewed: decision.outcome, losses: decision.losses };
+        let mut renewed = decision.outcome;
+        self.say_what_has_ended(&mut renewed);
+        let value = AllRenewed { renewed, losses: decision.losses };
         Ok(Told { value, warnings: committed.warnings })
     }
 
@@ -165,7 +167,24 @@ impl Locks<'_> {
         let mut decision =
             Decision { locks: self, owner, items, pid, outcome, before, renewed: BTreeSet::new(), losses: Vec::new() };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
-        Ok(Told { value: decision.outcome, warnings: committed.warnings })
+        let mut value = decision.outcome;
+        self.say_what_has_ended(&mut value);
+        Ok(Told { value, warnings: committed.warnings })
+    }
+
+    /// A disk so slow that a lease has ended by the time its renewal is written: that is no success.
+    fn say_what_has_ended(&self, renewals: &mut [Renewal]) {
+        if !renewals.iter().any(|renewal| matches!(renewal, Renewal::Renewed { .. })) {
+            return;
+        }
+        let now = self.clock.now();
+        for renewal in renewals {
+            if let Renewal::Renewed { lease, .. } = renewal
+                && lease.has_ended_by(&now)
+            {
+                *renewal = Renewal::Lost(Loss::Expired(lease.clone()));
+            }
+        }
     }
 }
 

@@ -116,6 +116,7 @@ pub fn shown(record: &Record, now: &Now) -> Lease {
         renewed_at: record.renewed_at.plus_millis(drift),
         expires_at: record.expires_at.plus_millis(drift),
         remaining_ms,
+        boot_deadline: record.boot.clone(),
         ttl: record.ttl,
         reason: record.reason.clone(),
         replaced: record.replaced.clone(),

@@ -17,6 +17,8 @@ pub struct Policy {
     pub(super) default: Given<Ttl>,
     pub(super) min: Given<Ttl>,
     pub(super) max: Given<Ttl>,
+    /// The highest maximum of any layer.
+    pub(super) highest_max: Ttl,
     pub(super) keep_expired: Given<u64>,
     pub(super) rules: Vec<Rule>,
     pub(super) fsync: Given<bool>,
@@ -40,6 +42,7 @@ fn complete(layer: Layer) -> Option<Policy> {
     Some(Policy {
         default: layer.default?,
         min: layer.min?,
+        highest_max: layer.max.as_ref()?.value,
         max: layer.max?,
         keep_expired: layer.keep_expired?,
         rules: layer.rules,
@@ -68,6 +71,7 @@ impl Policy {
             set(&mut policy.default, layer.default.as_ref());
             set(&mut policy.min, layer.min.as_ref());
             set(&mut policy.max, layer.max.as_ref());
+            policy.highest_max = layer.max.as_ref().map_or(policy.highest_max, |max| policy.highest_max.max(max.value));
             set(&mut policy.keep_expired, layer.keep_expired.as_ref());
             policy.rules.extend_from_slice(&layer.rules);
             set(&mut policy.fsync, layer.fsync.as_ref());

@@ -143,10 +143,11 @@ impl Policy {
         rules.fold(TtlLimits::base(self), |limits, (rule, rank)| limits.with(rule, rank)).settled()
     }
 
-    /// The longest TTL that anything may have: how long an unreadable record has to be believed.
+    /// The longest TTL that anybody may have been granted: how long an unreadable record has to be believed. A layer that lowers the
+    /// maximum, such as one user's own, does not lower this.
     #[must_use]
     pub fn longest_ttl(&self) -> Ttl {
         let of_rules = self.rules.iter().filter_map(|rule| rule.max.as_ref());
-        of_rules.map(|max| max.value).fold(self.max.value, Ttl::max)
+        of_rules.map(|max| max.value).fold(self.highest_max, Ttl::max)
     }
 }

@@ -57,6 +57,9 @@ pub enum StoreError {
         /// Why the change failed.
         cause: Box<StoreError>,
     },
+    /// A counter or a record has the highest token there is, which no clock leads to: something wrote it there.
+    #[error("the token counter is at its end; something has written a token into the store that was never given out")]
+    NoMoreTokens,
     /// The decision was out of date each time the store came to carry it out.
     #[error("the store is too slow: a lease of this length ends before it can be written")]
     TooSlow,

@@ -63,14 +63,14 @@ impl State {
         view
     }
 
-    fn apply(&mut self, plan: Plan) -> Committed {
+    fn apply(&mut self, plan: Plan) -> Result<Committed, StoreError> {
         let mut committed = Committed::default();
         for change in plan.changes {
             match change {
                 Change::Put { mut record, token } => {
                     let key = record.resource.key();
                     if token == TokenRule::Fresh {
-                        let token = next_token(self.counter, record.token, plan.at);
+                        let token = next_token(self.counter, record.token, plan.at)?;
                         self.counter = token.get();
                         record.token = token;
                         committed.tokens.insert(key, token);
@@ -92,7 +92,7 @@ impl State {
         if let Some(sweep) = &plan.sweep {
             self.sweep(sweep, plan.at);
         }
-        committed
+        Ok(committed)
     }
 
     fn sweep(&mut self, sweep: &Sweep, at: Timestamp) {
@@ -125,7 +125,7 @@ impl Store for MemoryStore {
                 return Ok(Committed::default());
             }
             if decision.still_holds() {
-                return Ok(state.apply(plan));
+                return state.apply(plan);
             }
         }
         Err(StoreError::TooSlow)

@@ -341,8 +341,11 @@ pub trait Store {
 }
 
 /// The token rule of the design: above the counter, above the token that is replaced, above the Unix time in milliseconds.
-pub(crate) fn next_token(counter: u64, replaced: Token, at: Timestamp) -> Token {
+///
+/// # Errors
+/// [`StoreError::NoMoreTokens`]: a token is never given out twice.
+pub(crate) fn next_token(counter: u64, replaced: Token, at: Timestamp) -> Result<Token, StoreError> {
     let unix_ms = u64::try_from(at.millis()).unwrap_or(0);
     let highest = counter.max(replaced.get()).max(unix_ms);
-    Token::new(highest.saturating_add(1)).unwrap_or(Token::MAX)
+    Token::new(highest.saturating_add(1)).ok_or(StoreError::NoMoreTokens)
 }

@@ -11,6 +11,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod cli_attacks;
 mod cli_damage;
 mod cli_faults;
 mod cli_hostile;

@@ -155,7 +155,9 @@ fn examine(
         }
         Ailment::LeftOver(path) => {
             finding.fixed = store.clear_left_overs(std::slice::from_ref(path))? > 0;
-            "removed".clone_into(&mut finding.remedy);
+            if finding.fixed {
+                "removed".clone_into(&mut finding.remedy);
+            }
         }
         Ailment::Permissions { path, .. } if store.restore_permissions(std::slice::from_ref(path)).is_ok() => {
             finding.fixed = true;

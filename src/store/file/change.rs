@@ -6,21 +6,17 @@ use super::{
     FileStore, Root,
     dir::{Dir, Modes, Open},
     disk::{Mutex, Share, holders, io_error, read_up_to, write_new},
-    journal,
     layout::{GATE, MUTEX, Names, Shard},
+    publish::{Step, StepKind},
     shard::{Ledger, LockedShard},
 };
 use crate::{
     record::Record,
-    resource::{Resource, ResourceKey},
-    store::{
-        Access, Change, Committed, Decide, Event, JournalLine, Late, Plan, ReadSet, StoreError, TokenRule, View,
-        next_token,
-    },
+    store::{Access, Change, Committed, Decide, Plan, ReadSet, StoreError, TokenRule, View, next_token},
 };
 
 /// How often a plan may turn out to be out of date before the store gives up.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 3;
 /// From so many records on, syncing the whole file system is cheaper than syncing each file.
 const SYNC_ONE_BY_ONE: usize = 64;
 
@@ -58,33 +54,14 @@ enum Outcome {
 }
 
 /// The critical section: everything that is locked, until it is dropped.
-struct Section<'s> {
-    store: &'s FileStore,
-    root: Root,
-    modes: Modes,
+pub(super) struct Section<'s> {
+    pub(super) store: &'s FileStore,
+    pub(super) root: Root,
+    pub(super) modes: Modes,
     share: Share,
-    mutex: Mutex,
-    shards: BTreeMap<Shard, LockedShard>,
-}
-
-/// A record that is written and has no name yet, or a removal.
-struct Step {
-    names: Names,
-    key: ResourceKey,
-    resource: Option<Resource>,
-    kind: StepKind,
-    /// Whether something stood there before.
-    replaces: bool,
-    /// What stood there, byte for byte, to be put back.
-    before: Option<Vec<u8>>,
-}
-
-/// In the order in which steps are done.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum StepKind {
-    Put,
-    End,
-    Remove,
+    pub(super) mutex: Mutex,
+    pub(super) shards: BTreeMap<Shard, LockedShard>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Who holds the gate only waits for `mutex`: the one to be named is who sits there.
@@ -116,12 +93,18 @@ impl<'s> Section<'s> {
             true => Shard::all().collect(),
             false => read.own.iter().map(|key| Names::of(*key).shard).collect(),
         };
+        let mut warnings = Vec::new();
         for shard in wanted {
-            if let Some(locked) = LockedShard::lock(&mut root, shard, create && !read.all, modes, store.patience)? {
-                shards.insert(shard, locked);
+            match LockedShard::lock(&mut root, shard, create && !read.all, modes, store.patience) {
+                Ok(locked) => shards.extend(locked.map(|locked| (shard, locked))),
+                // Whoever wants everything gets what there is.
+                Err(error @ (StoreError::Io { .. } | StoreError::Foreign { .. })) if read.all => {
+                    warnings.push(format!("what is in this part of the store was left alone: {error}"));
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(Some(Self { store, root, modes, share, mutex, shards }))
+        Ok(Some(Self { store, root, modes, share, mutex, shards, warnings }))
     }
 
     fn decide_and_apply(&mut self, read: &ReadSet, decision: &mut dyn Decide) -> Result<Outcome, StoreError> {
@@ -129,16 +112,18 @@ impl<'s> Section<'s> {
         for _ in 0..ROUNDS {
             let mut plan = decision.decide(&view);
             if plan.changes.is_empty() {
-                return Ok(Outcome::Done(Committed::default()));
+                return Ok(Outcome::Done(Committed { warnings: self.warnings.clone(), ..Committed::default() }));
             }
             if self.share == Share::Shared && !self.may_do_shared(&plan) {
                 return Ok(Outcome::NeedsExclusive);
             }
             self.lock_further_shards(&plan)?;
-            let ledgers = self.assign_tokens(&mut plan);
+            let ledgers = self.assign_tokens(&mut plan)?;
             let steps = self.prepare(&plan, &view)?;
+            let ready = self.write_ledgers(&plan, &ledgers).and_then(|due| self.still_in_place().map(|()| due));
+            let due = ready.inspect_err(|_| self.discard(&steps))?;
             if decision.still_holds() {
-                return self.publish(plan, &steps, &ledgers).map(Outcome::Done);
+                return self.publish(plan, &steps, &due).map(Outcome::Done);
             }
             self.discard(&steps);
         }
@@ -166,13 +151,13 @@ impl<'s> Section<'s> {
         Ok(())
     }
 
-    fn shard(&self, names: &Names) -> Result<&LockedShard, StoreError> {
+    pub(super) fn shard(&self, names: &Names) -> Result<&LockedShard, StoreError> {
         let missing = || StoreError::Replaced { path: self.root.dir.path_of(&names.shard.dir_name()) };
         self.shards.get(&names.shard).ok_or_else(missing)
     }
 
     /// Fills in fresh tokens. Returns the ledgers that have to be written before the records can be seen.
-    fn assign_tokens(&self, plan: &mut Plan) -> BTreeMap<Shard, Ledger> {
+    fn assign_tokens(&self, plan: &mut Plan) -> Result<BTreeMap<Shard, Ledger>, StoreError> {
         let mut ledgers = BTreeMap::new();
         let at = plan.at;
         for change in &mut plan.changes {
@@ -181,11 +166,11 @@ impl<'s> Section<'s> {
             let Some(locked) = self.shards.get(&shard) else { continue };
             let ledger: &mut Ledger = ledgers.entry(shard).or_insert_with(|| locked.ledger());
             // The decision leaves the token of the record it replaces in place.
-            let token = next_token(ledger.counter, record.token, at);
+            let token = next_token(ledger.counter, record.token, at)?;
             record.token = token;
             ledger.counter = token.get();
         }
-        ledgers
+        Ok(ledgers)
     }
 
     /// Writes every new record under a temporary name in its own shard, complete and durable.
@@ -223,17 +208,17 @@ impl<'s> Section<'s> {
         let before = (replaces && kind == StepKind::Put)
             .then(|| shard.dir.open_file(&names.record, Open::Read))
             .and_then(|file| read_up_to(&file.ok()?, Record::MAX_BYTES).ok());
+        let mut written = None;
         if let Some(record) = record {
-            let written = write_new(&shard.dir, &names.temp, &record.to_bytes(), self.modes, sync);
-            match written {
-                Ok(()) => {}
+            match write_new(&shard.dir, &names.temp, &record.to_bytes(), self.modes, sync) {
+                Ok(id) => written = Some(id),
                 // No room to tell how it ended: it ends all the same.
                 Err(_) if kind == StepKind::End => kind = StepKind::Remove,
                 Err(error) => return Err(io_error("write", &shard.dir.path_of(&names.temp))(error)),
             }
         }
         let resource = record.map(|record| record.resource.clone());
-        Ok(Step { names, key, resource, kind, replaces, before })
+        Ok(Step { names, key, resource, kind, replaces, before, written })
     }
 
     /// The batch's one sync: everything that was written to this file system so far. Where there is no such call, each file is synced.
@@ -248,43 +233,6 @@ impl<'s> Section<'s> {
                 .map_err(io_error("sync", &dir.path_of(&step.names.temp)))?;
         }
         Ok(())
-    }
-
-    /// Removes what was prepared and never got a name.
-    fn discard(&self, steps: &[Step]) {
-        for step in steps.iter().filter(|step| step.kind != StepKind::Remove) {
-            if let Ok(shard) = self.shard(&step.names) {
-                let _ = shard.dir.unlink(&step.names.temp);
-            }
-        }
-    }
-
-    /// Makes the change visible, then durable; tells success only when the store is still the one that was locked.
-    fn publish(&self, plan: Plan, steps: &[Step], ledgers: &BTreeMap<Shard, Ledger>) -> Result<Committed, StoreError> {
-        let due = self.write_ledgers(&plan, ledgers).inspect_err(|_| self.discard(steps))?;
-        let mut committed = Committed::default();
-        for (position, step) in steps.iter().enumerate() {
-            let Err(error) = self.perform(step) else { continue };
-            if step.kind == StepKind::Put {
-                self.discard(steps.get(position..).unwrap_or_default());
-                return Err(self.undo(steps.get(..position).unwrap_or_default(), error));
-            }
-            committed.failed.push((step.key, error));
-        }
-        if let Err(error) = self.sync_directories(steps) {
-            if plan.late == Late::Undo {
-                return Err(self.undo(steps, error));
-            }
-            committed.warnings.push(format!("done, but it may not survive a power loss: {error}"));
-        }
-        self.still_in_place().map_err(|error| self.undo(steps, error))?;
-        for change in &plan.changes {
-            if let Change::Put { record, token: TokenRule::Fresh } = change {
-                committed.tokens.insert(record.resource.key(), record.token);
-            }
-        }
-        self.write_history(plan, &due, &committed);
-        Ok(committed)
     }
 
     /// The counter goes before the record, so that a token that was seen is never given out again. Returns the shards to be swept.
@@ -304,76 +252,5 @@ impl<'s> Section<'s> {
             locked.set_ledger(ledger, self.store.fsync && leads_the_clock)?;
         }
         Ok(due)
-    }
-
-    fn perform(&self, step: &Step) -> Result<(), StoreError> {
-        let dir = &self.shard(&step.names)?.dir;
-        let path = || dir.path_of(&step.names.record);
-        let unlink = || match dir.unlink(&step.names.record) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error("remove", &path())(error)),
-            _ => Ok(()),
-        };
-        match step.kind {
-            StepKind::Remove => unlink(),
-            StepKind::Put => dir.rename(&step.names.temp, &step.names.record).map_err(io_error("write", &path())),
-            StepKind::End => dir.rename(&step.names.temp, &step.names.record).or_else(|_| {
-                let _ = dir.unlink(&step.names.temp);
-                unlink()
-            }),
-        }
-    }
-
-    /// The names: at most 16 directories, however many records there are. That is less than syncing the file system, which would also wait
-    /// for whatever else on the machine is being written.
-    fn sync_directories(&self, steps: &[Step]) -> Result<(), StoreError> {
-        if !self.store.fsync {
-            return Ok(());
-        }
-        let touched: BTreeSet<Shard> = steps.iter().map(|step| step.names.shard).collect();
-        let shards = touched.iter().filter_map(|shard| self.shards.get(shard)).map(|shard| &shard.dir);
-        for dir in shards.chain(&self.root.made_in) {
-            dir.sync().map_err(io_error("sync the directory", dir.path()))?;
-        }
-        Ok(())
-    }
-
-    fn still_in_place(&self) -> Result<(), StoreError> {
-        for mutex in std::iter::once(&self.mutex).chain(self.shards.values().map(|shard| &shard.mutex)) {
-            if !mutex.is_in_place()? {
-                return Err(StoreError::Replaced { path: mutex.path().to_owned() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes back what has been published, last first. Returns the error to be told.
-    fn undo(&self, done: &[Step], cause: StoreError) -> StoreError {
-        let mut held = Vec::new();
-        for step in done.iter().rev().filter(|step| step.kind == StepKind::Put) {
-            let undone = self.shard(&step.names).and_then(|shard| {
-                let path = shard.dir.path_of(&step.names.record);
-                match &step.before {
-                    Some(bytes) => write_new(&shard.dir, &step.names.temp, bytes, self.modes, false)
-                        .and_then(|()| shard.dir.rename(&step.names.temp, &step.names.record)),
-                    _ => shard.dir.unlink(&step.names.record),
-                }
-                .map_err(io_error("take back", &path))
-            });
-            if undone.is_err() {
-                held.extend(step.resource.clone());
-            }
-        }
-        if held.is_empty() { cause } else { StoreError::NotUndone { held, cause: Box::new(cause) } }
-    }
-
-    fn write_history(&self, mut plan: Plan, due: &[Shard], committed: &Committed) {
-        if let Some(sweep) = &plan.sweep {
-            for removed in due.iter().filter_map(|shard| self.shards.get(shard)).flat_map(|shard| shard.sweep(sweep)) {
-                plan.journal.push(JournalLine::about(&removed, Event::Pruned, plan.at));
-            }
-        }
-        let failed: BTreeSet<ResourceKey> = committed.failed.iter().map(|(key, _)| *key).collect();
-        plan.journal.retain(|line| !failed.contains(&line.resource.key()));
-        journal::append(&self.root.dir, &plan.journal, &committed.tokens, self.modes);
     }
 }

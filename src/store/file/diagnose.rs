@@ -79,13 +79,7 @@ impl FileStore {
         for shard in Shard::all() {
             match root.dir.sub(&shard.dir_name()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let path = root.dir.path_of(&shard.dir_name());
-                    found.push(match not_a_directory(&path, error) {
-                        StoreError::Foreign { path, .. } => Ailment::Foreign(path),
-                        error => Ailment::Permissions { what: error.to_string(), path },
-                    });
-                }
+                Err(error) => found.push(unopenable(root.dir.path_of(&shard.dir_name()), error)),
                 Ok(dir) => examine_shard(&dir, shard, modes, &mut found)?,
             }
         }
@@ -163,12 +157,19 @@ impl FileStore {
 }
 
 fn examine_root(root: &Root, modes: Modes, found: &mut Vec<Ailment>) -> Result<(), StoreError> {
-    examine_permissions(&root.dir, &[GATE, MUTEX], modes, found);
+    examine_permissions(&root.dir, &[GATE, MUTEX, JOURNAL, OLD_JOURNAL], modes, found);
     for name in root.dir.names().map_err(io_error("list", root.dir.path()))? {
         let is_ours = [GATE, MUTEX, JOURNAL, OLD_JOURNAL, QUEUE, QUARANTINE].contains(&name.as_str())
             || Shard::all().any(|shard| shard.dir_name() == name);
         if !is_ours {
             found.push(Ailment::Foreign(root.dir.path_of(&name)));
+        }
+    }
+    for name in [QUEUE, QUARANTINE] {
+        match root.dir.sub(name) {
+            Ok(dir) => examine_permissions(&dir, &[], modes, found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => found.push(unopenable(root.dir.path_of(name), error)),
         }
     }
     if let Ok(queue) = root.dir.sub(QUEUE) {
@@ -216,8 +217,22 @@ fn examine_permissions(dir: &Dir, files: &[&str], modes: Modes, found: &mut Vec<
         }
     };
     check(dir.path().to_owned(), modes.dir);
-    for name in files.iter().filter(|name| dir.exists(name)) {
-        check(dir.path_of(name), modes.file);
+    let mut foreign = Vec::new();
+    for name in files {
+        match dir.stat(name) {
+            Ok(stat) if stat.is_file => check(dir.path_of(name), modes.file),
+            Ok(_) => foreign.push(Ailment::Foreign(dir.path_of(name))),
+            Err(_) => {}
+        }
+    }
+    found.extend(foreign);
+}
+
+/// What stands where a directory of the store should be and cannot be opened as one.
+fn unopenable(path: PathBuf, error: io::Error) -> Ailment {
+    match not_a_directory(&path, error) {
+        StoreError::Foreign { path, .. } => Ailment::Foreign(path),
+        error => Ailment::Permissions { what: error.to_string(), path },
     }
 }
 

@@ -150,6 +150,16 @@ mod unix {
             retry(|| fs::renameat(&self.fd, from, &self.fd, to))
         }
 
+        /// Fails when the new name exists, where the file system can tell in the same step.
+        pub(in crate::store::file) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            match retry(|| fs::renameat_with(&self.fd, from, &self.fd, to, fs::RenameFlags::NOREPLACE)) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+                renamed => return renamed,
+            }
+            self.rename(from, to)
+        }
+
         pub(in crate::store::file) fn unlink(&self, name: &str) -> io::Result<()> {
             retry(|| fs::unlinkat(&self.fd, name, AtFlags::empty()))
         }
@@ -198,10 +208,23 @@ mod unix {
         retry(|| fs::lstat(path)).map(|stat| told(&stat).id)
     }
 
-    /// Gives a file or directory the store's permissions.
+    /// Gives a file or directory the store's permissions; never through a link, and nothing else than a file or directory.
     pub(in crate::store::file) fn set_mode(path: &Path, modes: Modes) -> io::Result<()> {
-        let is_dir = retry(|| fs::lstat(path)).map(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())?;
-        retry(|| fs::chmod(path, mode(if is_dir { modes.dir } else { modes.file })))
+        // A descriptor that needs no permission to be had, where there is such a thing: what it stands for cannot be exchanged any more.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = retry(|| fs::open(path, flags, Mode::empty()))?;
+        let bits = match FileType::from_raw_mode(retry(|| fs::fstat(&fd))?.st_mode) {
+            FileType::Directory => modes.dir,
+            FileType::RegularFile => modes.file,
+            _ => return Err(io::Error::other("it is neither a file nor a directory")),
+        };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return retry(|| fs::chmod(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd)), mode(bits)));
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        return retry(|| fs::fchmod(&fd, mode(bits)));
     }
 
     /// What is wrong with the permissions of a file or directory, if anything: it should have at least these bits, and let this user in.
@@ -209,7 +232,7 @@ mod unix {
     pub(in crate::store::file) fn permission_problem(path: &Path, wanted: u32) -> Option<String> {
         let has = u32::from(retry(|| fs::lstat(path)).ok()?.st_mode) & 0o2777;
         let access = fs::Access::READ_OK | fs::Access::WRITE_OK;
-        if let Err(error) = fs::accessat(fs::CWD, path, access, AtFlags::EACCESS) {
+        if let Err(error) = fs::accessat(fs::CWD, path, access, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
             return Some(format!("it cannot be read and written: {}", crate::store::io_cause(&error.into())));
         }
         (has & wanted != wanted).then(|| format!("its mode is {has:04o}, and those who share it need {wanted:04o}"))
@@ -292,6 +315,10 @@ mod portable {
 
         pub(in crate::store::file) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
             fs::rename(self.path_of(from), self.path_of(to))
+        }
+
+        pub(in crate::store::file) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+            self.rename(from, to)
         }
 
         pub(in crate::store::file) fn unlink(&self, name: &str) -> io::Result<()> {

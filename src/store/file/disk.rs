@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::dir::{self, Dir, Modes, Open};
+use super::dir::{self, Dir, FileId, Modes, Open};
 use crate::store::StoreError;
 
 /// How often a mutex file may be found replaced right after it was locked.
@@ -198,9 +198,9 @@ mod holder {
     }
 }
 
-/// Writes a whole new file. On failure nothing of it stays. May only be called by who holds the mutex that guards this name: then
+/// Writes a whole new file; which file it is. On failure nothing of it stays. May only be called by who holds the mutex that guards this name: then
 /// a file that is already there was left by a writer that is dead.
-pub(super) fn write_new(dir: &Dir, name: &str, bytes: &[u8], modes: Modes, sync: bool) -> io::Result<()> {
+pub(super) fn write_new(dir: &Dir, name: &str, bytes: &[u8], modes: Modes, sync: bool) -> io::Result<FileId> {
     let created = match dir.create_new(name, modes) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             dir.unlink(name).and_then(|()| dir.create_new(name, modes))
@@ -210,7 +210,10 @@ pub(super) fn write_new(dir: &Dir, name: &str, bytes: &[u8], modes: Modes, sync:
     // It can fail after the file was made: when its mode cannot be set.
     let written = created.and_then(|mut file| {
         file.write_all(bytes)?;
-        if sync { file.sync_all() } else { Ok(()) }
+        if sync {
+            file.sync_all()?;
+        }
+        dir::stat_file(&file).map(|stat| stat.id)
     });
     written.inspect_err(|_| {
         let _ = dir.unlink(name);

@@ -17,6 +17,7 @@ mod dir;
 mod disk;
 mod journal;
 mod layout;
+mod publish;
 mod queue;
 mod shard;
 
@@ -121,7 +122,10 @@ impl FileStore {
             None => Dir::open(&self.base),
         };
         let base = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // Not so a link to where nothing is: what is meant is not there to be looked at.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && std::fs::symlink_metadata(&self.base).is_err() => {
+                return Ok(None);
+            }
             opened => opened.map_err(|error| not_a_directory(&self.base, error))?,
         };
         refuse_newer(&base)?;
@@ -191,7 +195,8 @@ impl Root {
             }
         }
         if read.queue {
-            view.queue = self.queue()?;
+            // A queue that cannot be read costs those in it their places, and nobody a lock.
+            view.queue = self.queue().unwrap_or_default();
         }
         if read.all || !read.below.is_empty() {
             self.enumerate(quiescent, |key, seen| {
