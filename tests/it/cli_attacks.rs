@@ -209,6 +209,50 @@ fn taking_back_destroys_nothing_of_others_and_a_release_that_happened_is_told() 
     ran.err_has(&["warning: done, but the store was deleted or replaced"]);
 }
 
+/// The same at the last moments: between the last look and the rename, and between the rename and the sync.
+#[test]
+#[ignore = "needs strace"]
+fn what_others_were_granted_meanwhile_is_neither_overwritten_nor_taken_back() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    crate::sandbox::allow_short_ttls(&repo);
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&repo, "B"));
+    a.ok(["acquire", "src/a"]);
+    let shard = records(&store(&repo))[0].parent().unwrap().to_owned();
+    a.ok(["release", "src/a"]);
+    let temps =
+        || fs::read_dir(&shard).unwrap().flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("tmp-"));
+    let take_mutexes_away = || {
+        fs::remove_file(shard.join("mutex")).unwrap();
+        fs::remove_file(store(&repo).join("mutex")).unwrap();
+    };
+    let log = sandbox.root().join("strace.log");
+    let by = |what: &str| {
+        let inject = format!("inject={what}");
+        ["strace", "-qq", "-f", "-o", log.to_str().unwrap(), "-e", "trace=renameat2,fsync", "-e", &inject, "--"]
+            .map(str::to_owned)
+    };
+    // strace writes the call down when it begins, which is when the delay begins.
+    let begun =
+        |call: &str, times: usize| fs::read_to_string(&log).is_ok_and(|text| text.matches(call).count() >= times);
+
+    let writer = a.by(by("renameat2:delay_enter=5000000:when=1")).command(["acquire", "src/a"]).spawn().unwrap();
+    crate::sandbox::wait_until("it is about to be named", || begun("renameat2(", 1) && temps());
+    take_mutexes_away();
+    b.ok(["acquire", "src/a"]);
+    assert_eq!(crate::sandbox::Ran::wait(writer, "a slow writer".to_owned()).code(), 4);
+    b.ok(["check", "src/a", "--mine"]);
+    b.ok(["release", "src/a"]);
+
+    fs::remove_file(&log).unwrap();
+    let slow = a.by(by("fsync:delay_enter=8000000:when=2"));
+    let writer = slow.command(["acquire", "src/a", "--ttl", "500ms"]).spawn().unwrap();
+    crate::sandbox::wait_until("it is about to be synced", || begun("fsync(", 2));
+    take_mutexes_away();
+    crate::sandbox::wait_until("it has expired", || b.run(["acquire", "src/a", "--ttl", "1m"]).code() == 0);
+    assert_eq!(crate::sandbox::Ran::wait(writer, "a slow writer".to_owned()).code(), 4);
+    b.ok(["check", "src/a", "--mine"]);
+}
+
 /// The disk takes longer than the lease lasts.
 #[test]
 #[ignore = "needs strace"]
