@@ -116,7 +116,7 @@ fn io_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
             "make it accessible, or keep the locks elsewhere: set store.dir in agentlock.toml in the git directory, or \
-             AGENT_REGISTRY_LOCK_DIR for every agent and for the commit hook"
+             AGENT_REGISTRY_LOCK_DIR for every agent and in the hooks that ask for locks"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "make room on the disk; nothing was changed, and releasing works meanwhile"

@@ -8,7 +8,7 @@ use crate::cli::{context::Context, failure::Failure, output::Output, render::hum
 
 /// Remove the records of expired leases
 ///
-/// They harm nobody: an expired lease is free for anybody to take. A service does this when it starts.
+/// They harm nobody: an expired lease is free for anybody to take. Whatever starts a day's work can do this first.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
     /// Only say what would be removed

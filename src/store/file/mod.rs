@@ -123,9 +123,7 @@ impl FileStore {
         };
         let base = match opened {
             // Not so a link to where nothing is: what is meant is not there to be looked at.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && std::fs::symlink_metadata(&self.base).is_err() => {
-                return Ok(None);
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.base.is_symlink() => return Ok(None),
             opened => opened.map_err(|error| not_a_directory(&self.base, error))?,
         };
         refuse_newer(&base)?;
