@@ -305,6 +305,10 @@ fn a_torn_or_lost_journal_blocks_nothing() {
     fs::write(&journal, [whole.as_slice(), b"{\"at\":\"2026-", b"\n\xff\n"].concat()).expect("torn");
     locks.take("B", &file("b"));
     assert_eq!(disk.store.history().expect("readable").len(), 2);
+    let half = [fs::read(&journal).expect("the journal").as_slice(), b"{\"at\":\"2026-"].concat();
+    fs::write(&journal, half).expect("torn at the end");
+    locks.take("D", &file("d"));
+    assert_eq!(disk.store.history().expect("readable").len(), 3, "only the torn line is lost");
     fs::remove_file(&journal).expect("removed");
     fs::create_dir(&journal).expect("a directory in its place");
     locks.take("C", &file("c"));

@@ -17,7 +17,7 @@ pub(super) enum Open {
     Read,
     /// Read and write what exists.
     ReadWrite,
-    /// Append to what exists.
+    /// Append to what exists, and read it.
     Append,
 }
 
@@ -131,7 +131,7 @@ mod unix {
             let flags = match how {
                 Open::Read => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
                 Open::ReadWrite => OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY,
-                Open::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY,
+                Open::Append => OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY,
             };
             let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             retry(|| fs::openat(&self.fd, name, flags, Mode::empty())).map(File::from)
@@ -305,7 +305,7 @@ mod portable {
             match how {
                 Open::Read => OpenOptions::new().read(true).open(path),
                 Open::ReadWrite => OpenOptions::new().read(true).write(true).open(path),
-                Open::Append => OpenOptions::new().append(true).open(path),
+                Open::Append => OpenOptions::new().read(true).append(true).open(path),
             }
         }
 

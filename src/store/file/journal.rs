@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write as _},
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
 };
 
 use super::{
@@ -55,8 +56,17 @@ fn write(root: &Dir, lines: impl Iterator<Item = Vec<u8>>, modes: Modes) {
         _ => {}
     }
     for line in lines {
+        // A writer that was killed may have left half a line; only that one is to be lost.
+        let line = if ends_with_a_line(&file) { line } else { [b"\n", line.as_slice()].concat() };
         let _ = file.write(&line);
     }
+}
+
+fn ends_with_a_line(mut file: &File) -> bool {
+    let mut last = [b'\n'];
+    // Nothing before the beginning: an empty journal.
+    let read = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last));
+    read.is_err() || last == *b"\n"
 }
 
 /// The whole history, the oldest first. Lines that cannot be read are left out.
@@ -80,7 +90,7 @@ pub(super) fn read(root: &Dir) -> Result<Vec<Past>, StoreError> {
 /// Makes the journal the old one, unless somebody else is just doing so. A line that another process writes meanwhile
 /// goes to the old one and is kept.
 #[expect(clippy::disallowed_methods, reason = "the journal's own flock, taken without waiting")]
-fn rotate(root: &Dir, file: &std::fs::File) {
+fn rotate(root: &Dir, file: &File) {
     let is_the_journal = || {
         let at_path = root.stat(JOURNAL).ok()?.id;
         Some(dir::stat_file(file).ok()?.id == at_path)
