@@ -117,6 +117,7 @@ pub struct Locator {
     environment: Option<Environment>,
     environment_repository: OnceCell<Option<Rc<Repository>>>,
     known: RefCell<HashMap<PathBuf, Option<Rc<Repository>>>>,
+    parents: RefCell<HashMap<PathBuf, Resolved>>,
 }
 
 /// That `GIT_DIR`, `GIT_WORK_TREE` or `GIT_COMMON_DIR` is set.
@@ -130,7 +131,8 @@ impl Locator {
     /// A locator for paths as seen from `cwd`, which is absolute. `environment` when variables describe a repository.
     #[must_use]
     pub fn new(cwd: PathBuf, environment: Option<Environment>) -> Self {
-        Self { cwd, environment, environment_repository: OnceCell::new(), known: RefCell::default() }
+        let (known, parents) = (RefCell::default(), RefCell::default());
+        Self { cwd, environment, environment_repository: OnceCell::new(), known, parents }
     }
 
     /// The repository of the current directory; variables decide first. `Ok(None)` outside of any.
@@ -200,7 +202,7 @@ impl Locator {
             // `/`, or a path that ends with `..`.
             return self.directory(given, &resolve(path).map_err(look)?).map(|place| (place, None));
         };
-        let above = resolve(parent).map_err(look)?;
+        let above = self.resolved(parent).map_err(look)?;
         let whole = above.path().join(name);
         let found = match above.missing.is_empty() {
             true => std::fs::symlink_metadata(&whole).map(Some).or_else(none_if_missing).map_err(look)?,
@@ -234,6 +236,16 @@ impl Locator {
             Some(_) if as_area => Err(LocateError::NotADirectory { path: given.to_owned() }),
             Some(_) => self.place(given, &whole, &above.existing, false, Taken::AsNamed).map(|place| (place, None)),
         }
+    }
+
+    /// Many paths of one request have their directories in common.
+    fn resolved(&self, parent: &Path) -> io::Result<Resolved> {
+        if let Some(known) = self.parents.borrow().get(parent) {
+            return Ok(known.clone());
+        }
+        let resolved = resolve(parent)?;
+        self.parents.borrow_mut().insert(parent.to_owned(), resolved.clone());
+        Ok(resolved)
     }
 
     /// A directory that was named as one: the whole of it.
