@@ -26,7 +26,7 @@ measure() {
         -n "git rev-parse" 'git rev-parse --git-common-dir' \
         -n "true" '/bin/true' \
         -n "check" "$lock check src/a" \
-        -n "acquire" "$lock acquire src/a" \
+        --prepare "$lock release src/new --quiet" -n "acquire" "$lock acquire src/new" \
         -n "renew" "$lock renew src/a" >/dev/null 2>&1
     python3 - "$scratch/$1.json" "$2" <<'PY'
 import json, sys

@@ -19,7 +19,7 @@
 //! | [`record`] | a lease as it is written down |
 //! | [`policy`] | what is allowed, and who says so |
 //! | [`store`] | keeps records, and runs a decision atomically |
-//! | [`locks`] | what a record means, and the decisions: acquire, renew, release; check and list only look |
+//! | [`locks`] | what a record means, and the decisions: acquire, renew, release, break, prune; whose turn it is; check and list only look |
 //! | [`git`] | which repository, work tree and path a spelling names |
 //!
 //! Rules are pure functions from *records seen + request + now* to *answer + changes*; a [`Store`](store::Store) runs them;

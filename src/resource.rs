@@ -44,7 +44,7 @@ impl RepoPath {
     pub const MAX_BYTES: usize = 4096;
 
     /// # Errors
-    /// [`ResourceError`] for a NUL byte, an absolute path, or a component that is empty, `.` or `..`.
+    /// [`ResourceError`] for a NUL byte, more than [`RepoPath::MAX_BYTES`], an absolute path, or a component that is empty, `.` or `..`.
     pub fn new(bytes: impl Into<BString>) -> Result<Self, ResourceError> {
         let bytes = bytes.into();
         if bytes.len() > Self::MAX_BYTES {

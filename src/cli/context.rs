@@ -250,8 +250,10 @@ impl Context {
             ))
             .hint("make one request for each, or let both repositories share a store with AGENT_REGISTRY_LOCK_DIR"));
         }
-        for located in all {
-            self.warn_of_own_store(located.repository.as_deref());
+        let repositories: std::collections::HashSet<_> =
+            all.iter().filter_map(|one| one.repository.as_deref()).collect();
+        for repository in repositories {
+            self.warn_of_own_store(Some(repository));
         }
         Ok(self.open_store(first.repository.as_deref(), &first.policy.policy))
     }

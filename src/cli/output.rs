@@ -87,7 +87,7 @@ impl Output {
         let printed = if global.json {
             let mut told = self.failures.iter().chain(&self.verdicts);
             let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next());
-            self.document.finish(exit == Exit::Done, &self.warnings, gravest);
+            self.document.finish(exit == Exit::Done, &self.warnings, &self.notes, gravest);
             write_raw(self.document.to_line().as_bytes())
         } else if global.quiet {
             Ok(())

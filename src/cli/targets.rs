@@ -74,7 +74,7 @@ fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
         Taken::NewFile => Some(as_file),
         Taken::NewFileInNewDirectory => match Context::from_the_top(located, given) {
             Some(meant) => Some(format!(
-                "warning: there is no {resource} here, but there is {}: paths are relative to the current directory",
+                "there is no {resource} here, but there is {}: paths are relative to the current directory",
                 git_agentlock::text::escape_path(&meant)
             )),
             None => Some(as_file),

@@ -149,7 +149,7 @@ impl Locator {
     /// Where a path belongs. `as_area`: it is meant as a directory, also without a `/` at the end.
     ///
     /// A symbolic link is its own place and that of what it points to; both are returned, the link first, as far as they
-    /// belong to one repository and work tree.
+    /// belong to one project.
     ///
     /// # Errors
     /// [`LocateError`].

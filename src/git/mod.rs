@@ -1,6 +1,6 @@
 //! Where a path belongs: which repository, which work tree, which path in it.
 //!
-//! The one module that uses gix; none of its types leave it. No git process is started. What `GIT_*` variables mean is
+//! The one module that uses gix (but for the globs of the policy); none of its types leave it. No git process is started. What `GIT_*` variables mean is
 //! gix' business; whether they count is decided in [`locate`].
 
 pub mod locate;
@@ -186,10 +186,13 @@ fn local_boolean(repository: &gix::Repository, key: &str) -> bool {
     let config = repository.config_snapshot();
     let sections = config.plumbing().sections_by_name("core").into_iter().flatten();
     let local = sections.filter(|section| section.meta().source == gix::config::Source::Local);
-    let values = local.filter(|section| section.contains_value_name(key)).map(|section| section.value(key));
-    let last = values.last().flatten();
-    // A key without a value is true.
-    last.map_or_else(|| false, |value| gix::config::Boolean::try_from(value).is_ok_and(|value| value.0))
+    let values = local.filter(|section| section.contains_value_name(key)).map(|section| section.value_implicit(key));
+    match values.last().flatten() {
+        None => false,
+        // A key without a value is true.
+        Some(None) => true,
+        Some(Some(value)) => gix::config::Boolean::try_from(value).is_ok_and(|value| value.0),
+    }
 }
 
 /// An extension that git itself refuses: of a repository of format version 1, all it does not know.

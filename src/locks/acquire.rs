@@ -111,8 +111,16 @@ impl Locks<'_> {
                     }
                 }
                 let now = self.clock.now();
-                if grants.iter().any(|grant| grant.lease.has_ended_by(&now)) {
-                    return Err(StoreError::TooSlow);
+                let (ended, live): (Vec<&Grant>, Vec<&Grant>) =
+                    grants.iter().partition(|grant| grant.lease.has_ended_by(&now));
+                if !ended.is_empty() {
+                    let held: Vec<Resource> = live.iter().map(|grant| grant.lease.resource.clone()).collect();
+                    let cause = StoreError::TooSlow;
+                    return Err(if held.is_empty() {
+                        cause
+                    } else {
+                        StoreError::NotUndone { held, cause: Box::new(cause) }
+                    });
                 }
                 Ok(Told { value: Acquired::Granted(grants), warnings: committed.warnings })
             }
@@ -122,7 +130,8 @@ impl Locks<'_> {
                 Ok(Told { value: Acquired::Refused(conflicts), warnings })
             }
             (Err(error), _) => Err(error),
-            (Ok(_), None) => Ok(Told { value: Acquired::Granted(Vec::new()), warnings: Vec::new() }),
+            // Every store decides before it answers; a store that does not has granted nothing.
+            (Ok(_), None) => Ok(Told { value: Acquired::Refused(Vec::new()), warnings: Vec::new() }),
         }
     }
 }

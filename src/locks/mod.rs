@@ -1,7 +1,8 @@
 //! The lock service: leases on resources, as the people and agents who use them see them.
 //!
-//! [`rules`] says what a record means at a given time; [`acquire`](Locks::acquire), [`renew`](Locks::renew) and
-//! [`release`](Locks::release) are decisions that a [`Store`] runs atomically; [`check`](Locks::check) and [`list`](Locks::list) only
+//! [`rules`] says what a record means at a given time; [`acquire`](Locks::acquire), [`renew`](Locks::renew), [`release`](Locks::release),
+//! [`break_leases`](Locks::break_leases) and [`prune`](Locks::prune) are decisions that a [`Store`] runs atomically;
+//! [`acquire_waiting`](Locks::acquire_waiting) tries again until its turn comes; [`check`](Locks::check) and [`list`](Locks::list) only
 //! look. Contention is a value ([`Acquired::Refused`], [`Renewal::NotOwner`], …); an `Err` means that the store could not tell or could not do.
 
 mod acquire;
@@ -21,7 +22,7 @@ pub use breaking::Break;
 pub use inspect::{Listing, Report};
 pub use prune::Pruned;
 pub use release::{GiveBack, Release};
-pub use renew::{AllRenewed, Loss, PastLoss, Prolong, Renewal};
+pub use renew::{AllRenewed, Ask, Loss, PastLoss, Prolong, Renewal};
 pub use wait::{Patience, Waited};
 
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
     owner::Owner,
     record::{BootDeadline, Ended, Reason, Replaced, Token},
     resource::Resource,
-    store::{Store, StoreError, Sweep, Unreadable},
+    store::{Store, Sweep, Unreadable},
 };
 
 /// How long a shard is left alone after it was swept, in milliseconds: an hour.
@@ -88,7 +89,7 @@ pub struct Lease {
     pub reason: Option<Reason>,
     /// Whom it replaced.
     pub replaced: Option<Replaced>,
-    /// How it ended, when it did before its time.
+    /// How it ended, when that is written down.
     pub ended: Option<Ended>,
     /// The machine that wrote it.
     pub host: String,
@@ -162,14 +163,4 @@ impl Locks<'_> {
         let (now, keep_ms) = (now.clone(), self.keep_expired_ms);
         Sweep { every_ms: SWEEP_EVERY_MS, doomed: Box::new(move |record| rules::is_forgotten(record, &now, keep_ms)) }
     }
-}
-
-/// Why one resource of several could not be handled; the others were.
-#[derive(Debug, thiserror::Error)]
-#[error("{resource}: {source}")]
-pub struct Failed {
-    /// Which.
-    pub resource: Resource,
-    /// Why.
-    pub source: StoreError,
 }

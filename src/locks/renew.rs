@@ -75,8 +75,21 @@ pub enum Renewal {
 pub struct AllRenewed {
     /// Those that were renewed, in no particular order.
     pub renewed: Vec<Renewal>,
+    /// Those that may not be renewed as was asked; they hold as long as before.
+    pub refused: Vec<Resource>,
     /// Those that were lost, as far as there is still something to tell.
     pub losses: Vec<PastLoss>,
+}
+
+/// How one of the owner's leases is to be renewed.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    /// So.
+    Renew(Prolong),
+    /// It may not be renewed as was asked.
+    Refuse,
+    /// It is not meant.
+    PassOver,
 }
 
 /// A lease that its owner has lost.
@@ -86,15 +99,15 @@ pub struct PastLoss {
     pub resource: Resource,
     /// How.
     pub loss: Loss,
-    /// Whether it was lost after the owner renewed or acquired anything last: then nobody has told it yet.
+    /// Whether it was lost after one of the owner's other leases was renewed or acquired last. A renewal of all leases tells a loss as news once.
     pub is_news: bool,
 }
 
 /// Everything of the owner's that has expired, was broken, or was taken over.
-fn losses(view: &View, owner: &Owner, now: &Now, is_wanted: &dyn Fn(&Resource) -> bool) -> Vec<PastLoss> {
-    let last_seen = rules::live_of(view, owner, now).map(|record| record.renewed_at).max();
+fn losses(view: &View, owner: &Owner, now: &Now, is_meant: &dyn Fn(&Resource) -> bool) -> Vec<PastLoss> {
+    let last_seen = rules::live_of(view, owner, now).map(|record| record.renewed_at).min();
     let mut losses = Vec::new();
-    for record in rules::records(view).filter(|record| is_wanted(&record.resource)) {
+    for record in rules::records(view).filter(|record| is_meant(&record.resource)) {
         let shown = || Box::new(rules::shown(record, now));
         let is_own = record.owner == *owner;
         let (loss, at) = match (rules::standing(record, now), &record.ended) {
@@ -127,14 +140,14 @@ impl Locks<'_> {
         self.run_renewal(owner, &Items::These(items), pid, &read)
     }
 
-    /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how). What the owner has lost is told too.
+    /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how, and is asked more than once). What the owner has lost is told too.
     ///
     /// # Errors
     /// As [`Locks::renew`].
     pub fn renew_all(
         &self,
         owner: &Owner,
-        ask: &dyn Fn(&Resource) -> Option<Prolong>,
+        ask: &dyn Fn(&Resource) -> Ask,
         pid: u32,
     ) -> Result<Told<AllRenewed>, StoreError> {
         let (outcome, before) = (Vec::new(), Vec::new());
@@ -148,11 +161,12 @@ impl Locks<'_> {
             before,
             renewed: BTreeSet::new(),
             losses: Vec::new(),
+            refused: Vec::new(),
         };
         let committed = self.store.change(&ReadSet::everything(), Access::Existing, &mut decision)?;
         let mut renewed = decision.outcome;
         self.say_what_has_ended(&mut renewed);
-        let value = AllRenewed { renewed, losses: decision.losses };
+        let value = AllRenewed { renewed, refused: decision.refused, losses: decision.losses };
         Ok(Told { value, warnings: committed.warnings })
     }
 
@@ -164,8 +178,17 @@ impl Locks<'_> {
         read: &ReadSet,
     ) -> Result<Told<Vec<Renewal>>, StoreError> {
         let (outcome, before) = (Vec::new(), Vec::new());
-        let mut decision =
-            Decision { locks: self, owner, items, pid, outcome, before, renewed: BTreeSet::new(), losses: Vec::new() };
+        let mut decision = Decision {
+            locks: self,
+            owner,
+            items,
+            pid,
+            outcome,
+            before,
+            renewed: BTreeSet::new(),
+            losses: Vec::new(),
+            refused: Vec::new(),
+        };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
         let mut value = decision.outcome;
         self.say_what_has_ended(&mut value);
@@ -191,14 +214,19 @@ impl Locks<'_> {
 /// Which leases: those that are named, or all of the owner that are wanted.
 enum Items<'d> {
     These(&'d [Prolong]),
-    All(&'d dyn Fn(&Resource) -> Option<Prolong>),
+    All(&'d dyn Fn(&Resource) -> Ask),
 }
 
 impl Items<'_> {
     fn in_view(&self, view: &View, owner: &Owner, now: &Now) -> Vec<Prolong> {
         match self {
             Self::These(items) => items.to_vec(),
-            Self::All(ask) => rules::live_of(view, owner, now).filter_map(|record| ask(&record.resource)).collect(),
+            Self::All(ask) => rules::live_of(view, owner, now)
+                .filter_map(|record| match ask(&record.resource) {
+                    Ask::Renew(item) => Some(item),
+                    Ask::Refuse | Ask::PassOver => None,
+                })
+                .collect(),
         }
     }
 }
@@ -212,6 +240,7 @@ struct Decision<'d, 's> {
     before: Vec<Record>,
     renewed: BTreeSet<ResourceKey>,
     losses: Vec<PastLoss>,
+    refused: Vec<Resource>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -222,7 +251,9 @@ impl Decide for Decision<'_, '_> {
         self.before.clear();
         self.renewed.clear();
         if let Items::All(ask) = self.items {
-            self.losses = losses(view, self.owner, &now, &|resource| ask(resource).is_some());
+            self.losses = losses(view, self.owner, &now, &|resource| !matches!(ask(resource), Ask::PassOver));
+            let own = rules::live_of(view, self.owner, &now).map(|record| &record.resource);
+            self.refused = own.filter(|resource| matches!(ask(resource), Ask::Refuse)).cloned().collect();
         }
         for item in &self.items.in_view(view, self.owner, &now) {
             let renewal = match own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl) {

@@ -75,11 +75,17 @@ pub fn boot_deadline(now: &Now, left_ms: i64) -> Option<BootDeadline> {
 /// Makes a record end one TTL from now, or leaves its end when that is later: a lease is never shortened.
 pub fn prolong(record: &mut Record, now: &Now, ttl: Ttl) {
     record.renewed_at = now.wall;
-    let ends_later = matches!(standing(record, now),
-        Standing::Live { remaining_ms, from_future: false } if remaining_ms >= ttl.millis_i64());
-    if !ends_later {
-        record.ttl = ttl;
-        set_end(record, now, ttl.millis_i64());
+    match standing(record, now) {
+        Standing::Live { remaining_ms, from_future: false } if remaining_ms >= ttl.millis_i64() => {
+            // The end stays; from now on the clock of this boot watches over it.
+            if left_of_this_boot(record, now).is_none() {
+                record.boot = boot_deadline(now, remaining_ms);
+            }
+        }
+        _ => {
+            record.ttl = ttl;
+            set_end(record, now, ttl.millis_i64());
+        }
     }
 }
 
@@ -318,6 +324,16 @@ mod tests {
             "the later end stays, and still counts as one that could have been granted"
         );
         assert_eq!(record.renewed_at, clock.now().wall);
+    }
+
+    #[test]
+    fn a_renewal_after_a_restart_is_watched_over_by_the_new_boot() {
+        let clock = ManualClock::new(noon());
+        let mut record = granted(&clock);
+        clock.reboot("boot-2");
+        prolong(&mut record, &clock.now(), Ttl::from_millis(1).expect("a ttl"));
+        clock.step_wall(86_400_000);
+        assert_eq!(standing(&record, &clock.now()), Standing::Live { remaining_ms: 60_000, from_future: false });
     }
 
     #[test]

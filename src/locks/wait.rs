@@ -8,6 +8,8 @@ use crate::{
 
 /// How long to sleep between two looks at the most, in milliseconds: what is released is had within 100 ms.
 const LOOK_EVERY_MS: u64 = 75;
+/// The first try has at least so long, in milliseconds, however short the waiting is to be: what is free is had.
+const FIRST_TRY_MS: u64 = 1000;
 /// How often the ticket is written anew, in milliseconds; well within the time for which it counts.
 const POLL_EVERY_MS: u64 = 1000;
 
@@ -54,12 +56,21 @@ impl Locks<'_> {
     /// As [`Locks::acquire`]; the waiting ends with it.
     pub fn acquire_waiting(&self, request: &Request, patience: Patience<'_>) -> Result<Told<Waited>, StoreError> {
         let start = self.clock.now();
-        let first = self.acquire(request)?;
+        let in_first_try = |now: &Now| {
+            let at_least_ms = patience.wait_ms.max(FIRST_TRY_MS);
+            (patience.cancelled)() || (patience.wait_ms > 0 && elapsed_ms(&start, now) >= at_least_ms)
+        };
+        let first = self.acquire_in_turn(request, None, &in_first_try)?;
         let mut conflicts = match first.value {
+            Acquired::Refused(_) if (patience.cancelled)() => {
+                return Ok(Told { value: Waited::Cancelled, warnings: first.warnings });
+            }
             Acquired::Refused(conflicts) if patience.wait_ms > 0 => conflicts,
             answer => return Ok(Told { value: Waited::Answered(answer), warnings: first.warnings }),
         };
-        (patience.begin)(&conflicts);
+        if !conflicts.is_empty() {
+            (patience.begin)(&conflicts);
+        }
         let merged = acquire::merged(&request.wants);
         let wants: Vec<_> = merged.into_iter().map(|(resource, _)| resource).collect();
         let ticket = Ticket {

@@ -95,7 +95,7 @@ pub struct Replaced {
     pub ended_at: Timestamp,
 }
 
-/// How a lease ended before its time.
+/// How a lease ended, as far as that is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// Its time was up, and that was seen when somebody was granted what overlaps it. Without this mark a clock that is set back across a

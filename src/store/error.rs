@@ -50,7 +50,7 @@ pub enum StoreError {
         wanted: &'static str,
     },
     /// A change failed and could not be taken back; these resources are held by the caller although it failed.
-    #[error("{cause}; taking the change back failed too, so these stay held: {}", resource_list(held))]
+    #[error("{cause}; what was done of it could not be taken back, so these stay held: {}", resource_list(held))]
     NotUndone {
         /// What stays held.
         held: Vec<Resource>,

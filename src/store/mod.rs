@@ -134,6 +134,11 @@ impl View {
         self.entries.iter().map(|(key, seen)| (*key, seen))
     }
 
+    /// Keeps only what stands at keys that `is_wanted` wants.
+    pub fn retain(&mut self, is_wanted: impl Fn(ResourceKey) -> bool) {
+        self.entries.retain(|key, _| is_wanted(*key));
+    }
+
     /// Adds what was seen at a key.
     pub fn insert(&mut self, key: ResourceKey, seen: Seen) {
         self.entries.insert(key, seen);

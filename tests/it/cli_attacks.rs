@@ -32,7 +32,8 @@ fn a_users_own_configuration_makes_no_second_lock_of_a_file() {
     sandbox.git(&repo, &["config", "--worktree", "core.ignorecase", "true"]);
     b.expect(1, ["acquire", "src/a"]);
     sandbox.git(&repo, &["config", "--worktree", "--unset", "core.ignorecase"]);
-    sandbox.git(&repo, &["config", "--local", "core.ignorecase", "true"]);
+    let own = fs::read_to_string(repo.join(".git/config")).unwrap();
+    fs::write(repo.join(".git/config"), format!("{own}[core]\n\tignorecase\n")).unwrap();
     sandbox.agent(&repo, "A").ok(["acquire", "SRC/A"]);
     b.expect(1, ["acquire", "Src/a"]).err_has(&["held by A"]);
 }

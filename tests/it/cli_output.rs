@@ -192,6 +192,7 @@ fn acquire_for_programs() {
         }
       ],
       "locked": true,
+      "notes": [],
       "ok": true,
       "schema": 1,
       "warnings": []
@@ -234,6 +235,7 @@ fn acquire_for_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": false,
       "schema": 1,
       "warnings": []
@@ -253,6 +255,7 @@ fn acquire_for_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": false,
       "schema": 1,
       "warnings": []
@@ -272,6 +275,7 @@ fn acquire_for_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": false,
       "schema": 1,
       "warnings": []
@@ -310,19 +314,19 @@ fn renew_for_people() {
     hint: use token [TOKEN], if you are the one who acquired it again
     "#);
     a.let_expire("old");
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @"
     exit 3
     --- stderr
     error: cannot renew old: your lease has expired at [TIME] ([LENGTH] ago)
     hint: what you protected may have changed: acquire it again, and look at it before you go on
-    "#);
+    ");
     b.ok(["acquire", "old"]);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @"
     exit 3
     --- stderr
     error: cannot renew old: your lease was lost to kimi-222 at [TIME]
     hint: what you protected may have changed: acquire it again, and look at it before you go on
-    "#);
+    ");
 }
 
 #[test]
@@ -357,6 +361,7 @@ fn renew_for_programs() {
         }
       ],
       "locked": true,
+      "notes": [],
       "ok": true,
       "results": [
         {
@@ -410,6 +415,7 @@ fn renew_for_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": false,
       "results": [
         {
@@ -462,18 +468,18 @@ fn release_for_people() {
     "#);
     a.let_expire("old");
     b.ok(["acquire", "old"]);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "old"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "old"])), @"
     exit 3
     --- stderr
     error: cannot release old: your lease was lost to kimi-222 at [TIME]
     hint: what you protected may have changed: acquire it again, and look at it before you go on
-    "#);
+    ");
     b.ok(["release", "old"]);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "old"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "old"])), @"
     exit 0
     --- stderr
     warning: nothing to release on old: your lease was lost to kimi-222 at [TIME], whose lease has ended too
-    "#);
+    ");
 }
 
 #[test]
@@ -518,6 +524,7 @@ fn release_for_programs() {
       },
       "leases": [],
       "locked": true,
+      "notes": [],
       "ok": false,
       "results": [
         {
@@ -561,6 +568,7 @@ fn release_for_programs() {
         }
       ],
       "locked": false,
+      "notes": [],
       "ok": true,
       "results": [
         {
@@ -585,7 +593,7 @@ fn check_for_people() {
     let (a, b) = (sandbox.agent(&repo, "claude-111"), sandbox.agent(&repo, "kimi-222"));
     a.ok(["acquire", "src/a", "lib/", "--reason", "refactoring"]);
     a.let_expire("old");
-    insta::assert_snapshot!(shown(&sandbox, &b.run(["check", "src/a", "src/b", "old", "lib/x", "src/"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &b.run(["check", "src/a", "src/b", "old", "lib/x", "src/"])), @"
     exit 1
     --- stdout
     src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
@@ -593,19 +601,26 @@ fn check_for_people() {
     old: free (the lease of claude-111 expired [LENGTH] ago)
     lib/x: lib/ is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
     src/: src/a is held by claude-111 since [TIME] until [TIME] ([LENGTH] left): refactoring
-    "#);
+    --- stderr
+    old is taken as a file; add `/` for a directory and all below
+    lib/x is taken as a file; add `/` for a directory and all below
+    ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "src/a", "lib/x", "src/"])), @"
     exit 0
     --- stdout
     src/a: yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
     lib/x: lib/ is yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
     src/: src/a is yours since [TIME] until [TIME] ([LENGTH] left): refactoring; token [TOKEN]
+    --- stderr
+    lib/x is taken as a file; add `/` for a directory and all below
     ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--mine", "old"])), @"
     exit 3
     --- stdout
     old: not yours
     old: free (your lease expired [LENGTH] ago)
+    --- stderr
+    old is taken as a file; add `/` for a directory and all below
     ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["check", "--token", "7", "src/a"])), @"
     exit 3
@@ -656,6 +671,7 @@ fn check_for_programs() {
       },
       "leases": [],
       "locked": true,
+      "notes": [],
       "ok": false,
       "results": [
         {
@@ -708,6 +724,7 @@ fn check_for_programs() {
         }
       ],
       "locked": true,
+      "notes": [],
       "ok": true,
       "results": [
         {
@@ -736,6 +753,9 @@ fn check_for_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [
+        "free is taken as a file; add `/` for a directory and all below"
+      ],
       "ok": false,
       "results": [
         {
@@ -836,6 +856,7 @@ fn list_for_programs() {
         }
       ],
       "locked": true,
+      "notes": [],
       "ok": true,
       "schema": 1,
       "unreadable": [],
@@ -869,6 +890,7 @@ fn whoami_for_people_and_programs() {
       "error": null,
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": true,
       "owner": {
         "id": "claude-code:7f3a",
@@ -893,6 +915,7 @@ fn whoami_for_people_and_programs() {
       },
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": false,
       "schema": 1,
       "warnings": []
@@ -930,6 +953,7 @@ fn policy_for_people_and_programs() {
       "error": null,
       "leases": [],
       "locked": false,
+      "notes": [],
       "ok": true,
       "policy": [
         {

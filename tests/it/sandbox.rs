@@ -414,6 +414,7 @@ pub(crate) struct Document {
     pub(crate) ok: bool,
     pub(crate) locked: bool,
     pub(crate) warnings: Vec<String>,
+    pub(crate) notes: Vec<String>,
     pub(crate) leases: Vec<Lease>,
     pub(crate) conflicts: Vec<Conflict>,
     pub(crate) results: Option<Vec<Outcome>>,

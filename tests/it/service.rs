@@ -4,7 +4,7 @@ use std::{fs, slice::from_ref};
 
 use git_agentlock::{
     clock::{Clock as _, ManualClock},
-    locks::{Break, Locks, Loss, Prolong, Release, Renewal, State},
+    locks::{Ask, Break, Locks, Loss, Prolong, Release, Renewal, State},
     record::{End, Reason},
     resource::Resource,
     store::{Past, file::diagnose::Ailment},
@@ -34,7 +34,7 @@ fn release_all(locks: &Locks<'_>, who: &str) -> Vec<String> {
 }
 
 fn renew_all(locks: &Locks<'_>, who: &str) -> Vec<String> {
-    let ask = |resource: &Resource| Some(prolong(resource, None));
+    let ask = |resource: &Resource| Ask::Renew(prolong(resource, None));
     let told = locks.renew_all(&owner(who), &ask, 1).expect("the store works");
     let name = |renewal: Renewal| match renewal {
         Renewal::Renewed { lease, .. } => lease.resource.to_string(),
@@ -191,7 +191,7 @@ fn renew_all_tells_what_was_lost_and_whether_that_is_news() {
     on_each_store(|store, clock| {
         let locks = locks(store, clock);
         let news = || {
-            let ask = |resource: &Resource| Some(prolong(resource, None));
+            let ask = |resource: &Resource| Ask::Renew(prolong(resource, None));
             let told = locks.renew_all(&owner("A"), &ask, 1).expect("the store works");
             let mut losses: Vec<(String, String, bool)> = told
                 .value
@@ -228,6 +228,7 @@ fn renew_all_tells_what_was_lost_and_whether_that_is_news() {
         assert_eq!(news(), known(&[]));
         break_it(&locks, &file("broken"), Some("boss"));
         clock.advance(1);
+        locks.take("A", &file("taken since the loss"));
         assert_eq!(news(), known(&[("broken", "broken", true)]));
         clock.advance(1);
         assert_eq!(news(), known(&[("broken", "broken", false)]), "it was told");
@@ -248,10 +249,15 @@ fn renew_all_asks_what_each_may_have() {
         locks.granted("A", &[file("a"), file("b")]);
         clock.advance(1000);
         let ask = |resource: &Resource| {
-            (*resource == file("a")).then(|| Prolong { ttl: Some(ttl(TTL_MS * 2)), ..prolong(resource, None) })
+            if *resource == file("a") {
+                Ask::Renew(Prolong { ttl: Some(ttl(TTL_MS * 2)), ..prolong(resource, None) })
+            } else {
+                Ask::Refuse
+            }
         };
         let told = locks.renew_all(&owner("A"), &ask, 1).expect("the store works");
         assert_eq!(told.value.renewed.len(), 1);
+        assert_eq!(told.value.refused, [file("b")]);
         assert_eq!(locks.look(&file("b")).holders.len(), 1);
         clock.advance(TTL_MS - 1000);
         assert_eq!(locks.holder(&file("a")).as_deref(), Some("A"));

@@ -205,6 +205,10 @@ fn granted(output: &mut Output, grants: &[Grant], asked: Option<u64>) {
 }
 
 fn refused(output: &mut Output, conflicts: &[Conflict]) {
+    if conflicts.is_empty() {
+        let failure = Failure::new(Kind::Conflict, "the time to wait was up before the leases could be written");
+        output.failures.push(failure.hint("nothing was acquired; try again"));
+    }
     for conflict in conflicts {
         output.document.conflicts.push(conflict.into());
         let message = format!("cannot acquire {}: {}", conflict.wanted, in_the_way(conflict));

@@ -51,6 +51,7 @@ pub(crate) fn run(context: &Context, args: &CheckArgs) -> Result<Output, Failure
     let Some(first) = named.located.first() else { return Ok(Output::nothing_to_do("check")) };
     let store = context.one_store(&named.located)?;
     let mut output = Output::new("check");
+    output.notes = named.notes;
     let resources: Vec<_> = named.located.iter().map(|located| located.resource.clone()).collect();
     let reports = context.locks(&store, &first.policy.policy).check(&resources)?;
     let asked = Asked { owner: owner.as_ref(), must_be_mine, token: args.token };
@@ -91,7 +92,7 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
     }
     let _ = writeln!(output.text, "{message}");
     let kind = match code {
-        _ if is_lost => Some(Kind::Absent),
+        _ if is_lost => Some(lost_kind(report, asked.owner)),
         Exit::No => Some(Kind::Conflict),
         Exit::CannotTell => Some(Kind::Damaged),
         _ => None,
@@ -100,6 +101,16 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
     let stale_owner = report.stale_owner().map(|owner| owner.as_str().to_owned());
     let result = ResultDoc { resource: (&report.resource).into(), outcome, stale_owner, message };
     (result, if is_lost { Exit::Lost } else { code })
+}
+
+/// Whether the lease has ended, or there never was one.
+fn lost_kind(report: &Report, owner: Option<&Owner>) -> Kind {
+    let had_it = |lease: &Lease| Some(&lease.owner) == owner && lease.state == State::Expired;
+    let lost_it = |lease: &Lease| lease.replaced.as_ref().map(|replaced| &replaced.owner) == owner;
+    let is_another_grant = owner.is_some_and(|owner| report.lease_of(owner, None).is_some());
+    let is_taken = report.holders.iter().any(|holder| matches!(holder, Holder::Lease(lease) if lost_it(lease)));
+    let is_past = report.past.as_ref().is_some_and(|lease| had_it(lease) || lost_it(lease));
+    if is_another_grant || is_taken || is_past { Kind::Expired } else { Kind::Absent }
 }
 
 /// One line for each holder, or one that says that it is free; with what there is to tell about the lease before.

@@ -78,18 +78,25 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
     }
     let ailments = whole.store.diagnose()?;
     let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });
+    let mut failures = Vec::new();
     for ailment in &ailments {
-        findings.push(examine(context, &whole, ailment, fixing.as_ref())?);
+        let mut finding = describe(context, &whole, ailment);
+        if let Some(fixing) = &fixing {
+            failures.extend(mend(context, &whole, ailment, fixing, &mut finding).err());
+        }
+        findings.push(finding);
     }
     let locks = context.locks(&whole.store, &whole.policy.policy);
     findings.extend(of_leases(&locks, &whole, args.store, &context.clock.now())?);
 
     let mut output = Output::new("doctor");
+    let has_failed = !failures.is_empty();
+    output.failures = failures;
     output.has_changed = findings.iter().any(|finding| finding.fixed);
     let left = findings.iter().filter(|finding| !finding.fixed).count();
     if left > 0 {
         output.verdicts.push(Failure::new(Kind::Findings, format!("{left} finding(s) need attention")));
-        output.exit = Some(Exit::No);
+        output.exit = Some(if has_failed { Exit::CannotTell } else { Exit::No });
     }
     for finding in findings {
         let (mark, remedy) = if finding.fixed { ("fixed", "done") } else { ("finding", "remedy") };
@@ -106,19 +113,13 @@ struct Fixing<'f> {
     reason: Option<&'f Reason>,
 }
 
-fn examine(
-    context: &Context,
-    whole: &Whole,
-    ailment: &Ailment,
-    fixing: Option<&Fixing<'_>>,
-) -> Result<Finding, Failure> {
-    let store = &whole.store;
-    let mut finding = match ailment {
+fn describe(context: &Context, whole: &Whole, ailment: &Ailment) -> Finding {
+    match ailment {
         Ailment::Damaged { record, .. } => damaged(record, whole, &context.clock.now()),
         Ailment::LeftOver(path) => Finding::new(
             "left_over",
             format!("{} was left by a process that has ended", escape_path(path)),
-            "harmless; `git agentlock doctor --fix` removes it, and so does the next sweep",
+            "harmless; `git agentlock doctor --fix` removes it, and in time the program itself does",
         ),
         Ailment::Foreign(path) => Finding::new(
             "foreign",
@@ -141,8 +142,18 @@ fn examine(
             "do not rely on leases here; keep the store on another file system",
         ),
         Ailment::Sitting { path, pid, is_stopped } => sitting(path, *pid, *is_stopped),
-    };
-    let Some(fixing) = fixing else { return Ok(finding) };
+    }
+}
+
+/// Does what is safe about an ailment, and says so in the finding.
+fn mend(
+    context: &Context,
+    whole: &Whole,
+    ailment: &Ailment,
+    fixing: &Fixing<'_>,
+    finding: &mut Finding,
+) -> Result<(), Failure> {
+    let store = &whole.store;
     match ailment {
         Ailment::Damaged { key, record } => {
             let now = context.clock.now();
@@ -165,7 +176,7 @@ fn examine(
         }
         _ => {}
     }
-    Ok(finding)
+    Ok(())
 }
 
 fn is_held(record: &Unreadable, whole: &Whole, now: &Now) -> bool {

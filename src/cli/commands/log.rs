@@ -29,7 +29,7 @@ pub(crate) struct LogArgs {
     /// Only what is about these paths, or areas that contain them or lie in them
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Only the leases of this owner
+    /// Only what this owner did or suffered
     #[arg(long, short, value_name = "ID")]
     owner: Option<OsString>,
     /// Only since then: a duration before now (2h), or a time (2026-11-30T12:00:00Z)

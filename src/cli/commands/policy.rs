@@ -11,6 +11,7 @@ use git_agentlock::{
 use crate::cli::{
     args::Targets,
     context::Context,
+    exit::Kind,
     failure::Failure,
     output::Output,
     render::json::{PolicyDoc, TtlDoc},
@@ -29,7 +30,10 @@ pub(crate) fn run(context: &Context, args: PolicyArgs) -> Result<Output, Failure
     let mut output = Output::new("policy");
     let targets = Targets::of_paths(args.paths);
     let (policy, located) = if targets.paths.is_empty() {
-        let repository = context.here("the current directory").ok().flatten();
+        let repository = match context.here("the current directory") {
+            Err(failure) if failure.kind == Kind::NoRepository => None,
+            found => found?,
+        };
         (context.policy(repository.as_ref())?, Vec::new())
     } else {
         let located = targets::resolve(context, &targets)?.located;

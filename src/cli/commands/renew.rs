@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use git_agentlock::{
     duration::Ttl,
-    locks::{AllRenewed, PastLoss, Prolong, Renewal},
+    locks::{AllRenewed, Ask, PastLoss, Prolong, Renewal},
     owner::Owner,
     record::Token,
     resource::Resource,
@@ -75,23 +75,18 @@ pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure
 fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) -> Result<Output, Failure> {
     let mut output = Output::new("renew");
     let whole = context.whole()?;
-    let refused = std::cell::RefCell::new(Vec::new());
+    let limits = |resource: &Resource| whole.policy.policy.ttl(&resource.target);
     let ask = |resource: &Resource| {
-        if !whole.is_meant(resource, whole_store) {
-            return None;
-        }
-        let limits = whole.policy.policy.ttl(&resource.target);
-        match asked.map(|ms| allowed(ms, &limits, resource)).transpose() {
-            Ok(ttl) => Some(Prolong { resource: resource.clone(), ttl, cap: limits.max.value, token: None }),
-            Err(failure) => {
-                refused.borrow_mut().push(failure);
-                None
-            }
+        let cap = limits(resource).max.value;
+        match asked.map(|ms| allowed(ms, &limits(resource), resource)).transpose() {
+            _ if !whole.is_meant(resource, whole_store) => Ask::PassOver,
+            Ok(ttl) => Ask::Renew(Prolong { resource: resource.clone(), ttl, cap, token: None }),
+            Err(_) => Ask::Refuse,
         }
     };
     let told = context.locks(&whole.store, &whole.policy.policy).renew_all(owner, &ask, std::process::id())?;
     output.warnings.extend(told.warnings);
-    let AllRenewed { mut renewed, losses } = told.value;
+    let AllRenewed { mut renewed, refused, losses } = told.value;
     output.document.locked = !renewed.is_empty();
     output.document.results = Some(Vec::new());
     renewed.sort_by_key(|renewal| match renewal {
@@ -100,13 +95,14 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     });
     for renewal in &renewed {
         let Renewal::Renewed { lease, .. } = renewal else { continue };
-        let cap = whole.policy.policy.ttl(&lease.resource.target).max.value;
+        let cap = limits(&lease.resource).max.value;
         let item =
             Prolong { resource: lease.resource.clone(), ttl: asked.and_then(Ttl::from_millis), cap, token: None };
         let result = one(&mut output, &item, renewal);
         output.document.results.get_or_insert_default().push(result);
     }
-    output.failures.extend(refused.into_inner());
+    let why = |resource: &Resource| asked.and_then(|ms| allowed(ms, &limits(resource), resource).err());
+    output.failures.extend(refused.iter().filter_map(why));
     for PastLoss { resource, loss, is_news } in losses {
         let failure = Failure::lost(&format!("not renewed: {resource}"), &loss);
         // What was lost before the last renewal was told then, or is an older session's.

@@ -22,6 +22,8 @@ pub(crate) struct Document {
     /// Whether what was asked about is held now: by the caller after `acquire` and `renew`, by anybody after `check` and `release`.
     pub(crate) locked: bool,
     warnings: Vec<String>,
+    /// How the request was understood, and what is good to know beside the result.
+    notes: Vec<String>,
     /// The caller's leases that the command is about; for `list` all there are.
     pub(crate) leases: Vec<LeaseDoc>,
     /// What somebody else holds.
@@ -52,9 +54,10 @@ impl Document {
         Self { schema: 1, command: command.to_owned(), ..Self::default() }
     }
 
-    pub(crate) fn finish(&mut self, ok: bool, warnings: &[String], failure: Option<&Failure>) {
+    pub(crate) fn finish(&mut self, ok: bool, warnings: &[String], notes: &[String], failure: Option<&Failure>) {
         self.ok = ok;
         self.warnings = warnings.to_vec();
+        self.notes = notes.to_vec();
         self.error = failure.map(|failure| ErrorDoc {
             kind: failure.kind.as_str(),
             message: failure.message.clone(),

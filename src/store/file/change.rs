@@ -62,6 +62,8 @@ pub(super) struct Section<'s> {
     pub(super) mutex: Mutex,
     pub(super) shards: BTreeMap<Shard, LockedShard>,
     pub(super) warnings: Vec<String>,
+    /// Shards that could not be locked when everything was asked for.
+    left_alone: BTreeSet<Shard>,
 }
 
 /// Who holds the gate only waits for `mutex`: the one to be named is who sits there.
@@ -93,22 +95,24 @@ impl<'s> Section<'s> {
             true => Shard::all().collect(),
             false => read.own.iter().map(|key| Names::of(*key).shard).collect(),
         };
-        let mut warnings = Vec::new();
+        let (mut warnings, mut left_alone) = (Vec::new(), BTreeSet::new());
         for shard in wanted {
             match LockedShard::lock(&mut root, shard, create && !read.all, modes, store.patience) {
                 Ok(locked) => shards.extend(locked.map(|locked| (shard, locked))),
                 // Whoever wants everything gets what there is.
                 Err(error @ (StoreError::Io { .. } | StoreError::Foreign { .. })) if read.all => {
                     warnings.push(format!("what is in this part of the store was left alone: {error}"));
+                    left_alone.insert(shard);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(Self { store, root, modes, share, mutex, shards, warnings }))
+        Ok(Some(Self { store, root, modes, share, mutex, shards, warnings, left_alone }))
     }
 
     fn decide_and_apply(&mut self, read: &ReadSet, decision: &mut dyn Decide) -> Result<Outcome, StoreError> {
-        let view = self.root.view(read, true)?;
+        let mut view = self.root.view(read, true)?;
+        view.retain(|key| !self.left_alone.contains(&Names::of(key).shard));
         for _ in 0..ROUNDS {
             let mut plan = decision.decide(&view);
             if plan.changes.is_empty() {

@@ -48,7 +48,11 @@ pub(super) fn append_quarantined(
 }
 
 fn write(root: &Dir, lines: impl Iterator<Item = Vec<u8>>, modes: Modes) {
-    let created = || root.create_new(JOURNAL, modes).and_then(|_| root.open_file(JOURNAL, Open::Append));
+    // Another process may create it at the same moment.
+    let created = || {
+        let _ = root.create_new(JOURNAL, modes);
+        root.open_file(JOURNAL, Open::Append)
+    };
     let Ok(mut file) = root.open_file(JOURNAL, Open::Append).or_else(|_| created()) else { return };
     match dir::stat_file(&file) {
         Ok(stat) if !stat.is_file => return,
