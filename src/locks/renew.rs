@@ -137,7 +137,8 @@ impl Locks<'_> {
     /// [`StoreError`] when the store could not tell or could not do; then none was renewed.
     pub fn renew(&self, owner: &Owner, items: &[Prolong], pid: u32) -> Result<Told<Vec<Renewal>>, StoreError> {
         let read = ReadSet::covering(items.iter().map(|item| &item.resource));
-        self.run_renewal(owner, &Items::These(items), pid, &read)
+        let told = self.run_renewal(owner, &Items::These(items), pid, &read)?;
+        Ok(Told { value: told.value.renewed, warnings: told.warnings })
     }
 
     /// Renews every live lease that is exactly this owner's and that `ask` wants renewed (it answers with how, and is asked more than once). What the owner has lost is told too.
@@ -150,24 +151,7 @@ impl Locks<'_> {
         ask: &dyn Fn(&Resource) -> Ask,
         pid: u32,
     ) -> Result<Told<AllRenewed>, StoreError> {
-        let (outcome, before) = (Vec::new(), Vec::new());
-        let items = Items::All(ask);
-        let mut decision = Decision {
-            locks: self,
-            owner,
-            items: &items,
-            pid,
-            outcome,
-            before,
-            renewed: BTreeSet::new(),
-            losses: Vec::new(),
-            refused: Vec::new(),
-        };
-        let committed = self.store.change(&ReadSet::everything(), Access::Existing, &mut decision)?;
-        let mut renewed = decision.outcome;
-        self.say_what_has_ended(&mut renewed);
-        let value = AllRenewed { renewed, refused: decision.refused, losses: decision.losses };
-        Ok(Told { value, warnings: committed.warnings })
+        self.run_renewal(owner, &Items::All(ask), pid, &ReadSet::everything())
     }
 
     fn run_renewal(
@@ -176,22 +160,22 @@ impl Locks<'_> {
         items: &Items<'_>,
         pid: u32,
         read: &ReadSet,
-    ) -> Result<Told<Vec<Renewal>>, StoreError> {
-        let (outcome, before) = (Vec::new(), Vec::new());
+    ) -> Result<Told<AllRenewed>, StoreError> {
         let mut decision = Decision {
             locks: self,
             owner,
             items,
             pid,
-            outcome,
-            before,
+            outcome: Vec::new(),
+            before: Vec::new(),
             renewed: BTreeSet::new(),
             losses: Vec::new(),
             refused: Vec::new(),
         };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
-        let mut value = decision.outcome;
-        self.say_what_has_ended(&mut value);
+        let mut renewed = decision.outcome;
+        self.say_what_has_ended(&mut renewed);
+        let value = AllRenewed { renewed, refused: decision.refused, losses: decision.losses };
         Ok(Told { value, warnings: committed.warnings })
     }
 

@@ -82,8 +82,7 @@ impl<'s> Section<'s> {
             store.open_or_create()?
         } else {
             let Some(root) = store.open()? else { return Ok(None) };
-            let parent = Dir::open(&store.parent).and_then(|dir| dir.modes());
-            (root, parent.map_err(io_error("look at", &store.parent))?)
+            (root, store.modes()?)
         };
         // The turnstile: who waits for `mutex` keeps everybody behind it waiting, so a stream of others cannot starve it.
         let gate = Mutex::lock(&root.dir, GATE, Share::Exclusive, modes, store.patience);

@@ -74,7 +74,7 @@ impl FileStore {
             disk::unreliable_file_system(lies_in).map(|kind| Ailment::FileSystem { path: lies_in.clone(), kind }),
         );
         let Some(root) = self.open()? else { return Ok(found) };
-        let modes = Dir::open(&self.parent).and_then(|dir| dir.modes()).map_err(io_error("look at", &self.parent))?;
+        let modes = self.modes()?;
         examine_root(&root, modes, &mut found)?;
         for shard in Shard::all() {
             match root.dir.sub(&shard.dir_name()) {
@@ -93,7 +93,7 @@ impl FileStore {
     /// [`StoreError`] when a mutex cannot be taken.
     pub fn clear_left_overs(&self, files: &[PathBuf]) -> Result<usize, StoreError> {
         let Some(root) = self.open()? else { return Ok(0) };
-        let modes = Dir::open(&self.parent).and_then(|dir| dir.modes()).map_err(io_error("look at", &self.parent))?;
+        let modes = self.modes()?;
         let mut removed = 0_usize;
         for path in files {
             let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
@@ -124,7 +124,7 @@ impl FileStore {
         reason: Option<&Reason>,
     ) -> Result<Option<PathBuf>, StoreError> {
         let Some(root) = self.open()? else { return Ok(None) };
-        let modes = Dir::open(&self.parent).and_then(|dir| dir.modes()).map_err(io_error("look at", &self.parent))?;
+        let modes = self.modes()?;
         let gate = Mutex::lock(&root.dir, GATE, Share::Exclusive, modes, self.patience)?;
         let _mutex = Mutex::lock(&root.dir, MUTEX, Share::Exclusive, modes, self.patience)?;
         drop(gate);
@@ -134,13 +134,13 @@ impl FileStore {
         let path = root.dir.path_of(QUARANTINE);
         let (quarantine, _) = root.dir.ensure_sub(QUARANTINE, modes).map_err(|error| not_a_directory(&path, error))?;
         let names = super::Names::of(key);
-        let from = format!("{}/{}", names.shard.dir_name(), names.record);
-        let to = format!("{QUARANTINE}/{}-{}.lock", at.millis(), key.to_hex());
-        root.dir.rename(&from, &to).map_err(io_error("move aside", &root.dir.path_of(&from)))?;
-        let _ = quarantine.sync();
-        let _ = root.dir.sub(&names.shard.dir_name()).and_then(|dir| dir.sync());
+        let shard = root.dir.sub(&names.shard.dir_name()).map_err(io_error("open the directory", root.dir.path()))?;
+        let name = format!("{}-{}.lock", at.millis(), key.to_hex());
+        let moved = shard.move_to(&names.record, &quarantine, &name);
+        moved.map_err(io_error("move aside", &shard.path_of(&names.record)))?;
+        let _ = quarantine.sync().and_then(|()| shard.sync());
         journal::append_quarantined(&root.dir, at, key, by, reason, modes);
-        Ok(Some(root.dir.path_of(&to)))
+        Ok(Some(quarantine.path_of(&name)))
     }
 
     /// Gives files and directories of the store the permissions that the directory has in which the store lies.
@@ -148,7 +148,7 @@ impl FileStore {
     /// # Errors
     /// [`StoreError`] for the first that cannot be changed.
     pub fn restore_permissions(&self, paths: &[PathBuf]) -> Result<(), StoreError> {
-        let modes = Dir::open(&self.parent).and_then(|dir| dir.modes()).map_err(io_error("look at", &self.parent))?;
+        let modes = self.modes()?;
         for path in paths {
             super::dir::set_mode(path, modes).map_err(io_error("change the permissions of", path))?;
         }

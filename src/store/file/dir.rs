@@ -150,6 +150,10 @@ mod unix {
             retry(|| fs::renameat(&self.fd, from, &self.fd, to))
         }
 
+        pub(in crate::store::file) fn move_to(&self, from: &str, to: &Self, name: &str) -> io::Result<()> {
+            retry(|| fs::renameat(&self.fd, from, &to.fd, name))
+        }
+
         /// Fails when the new name exists, where the file system can tell in the same step.
         pub(in crate::store::file) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
             #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -315,6 +319,10 @@ mod portable {
 
         pub(in crate::store::file) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
             fs::rename(self.path_of(from), self.path_of(to))
+        }
+
+        pub(in crate::store::file) fn move_to(&self, from: &str, to: &Self, name: &str) -> io::Result<()> {
+            fs::rename(self.path_of(from), to.path_of(name))
         }
 
         pub(in crate::store::file) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {

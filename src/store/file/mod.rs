@@ -115,6 +115,11 @@ impl FileStore {
         self.base.strip_prefix(&self.parent).ok().and_then(Path::to_str).filter(|name| !name.is_empty())
     }
 
+    /// The permissions for what is made in the store.
+    fn modes(&self) -> Result<Modes, StoreError> {
+        Dir::open(&self.parent).and_then(|dir| dir.modes()).map_err(io_error("look at", &self.parent))
+    }
+
     /// Opens what exists; `None` when there is no store yet.
     fn open(&self) -> Result<Option<Root>, StoreError> {
         let opened = match self.name_in_parent() {
