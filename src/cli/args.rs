@@ -41,7 +41,7 @@ pub(crate) struct Global {
     /// Print one JSON document on stdout, whatever the outcome
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) json: bool,
-    /// Print nothing but errors; the exit code tells
+    /// Print nothing but errors and warnings; the exit code tells
     #[arg(long, short, global = true, help_heading = "Common options")]
     pub(crate) quiet: bool,
     /// When to use colours

@@ -265,6 +265,20 @@ impl Context {
         meant.exists().then_some(meant)
     }
 
+    /// Which of the resources are in another repository than the current directory: their paths are told from the top of that one.
+    pub(crate) fn notes_of_other_repositories(&self, located: &[Located]) -> Vec<String> {
+        let here = self.locator.repository_here().ok().flatten();
+        let is_here =
+            |repository: &Repository| here.as_ref().is_some_and(|here| here.common_dir == repository.common_dir);
+        let others = located.iter().filter_map(|one| Some((one, one.repository.as_deref()?)));
+        let others = others.filter(|(_, repository)| !is_here(repository));
+        let note = |(one, repository): (&Located, &Repository)| {
+            let top = repository.work_tree.as_ref().unwrap_or(&repository.common_dir);
+            format!("note: {} is in the repository at {}", one.resource, git_agentlock::text::escape_path(top))
+        };
+        others.map(note).collect()
+    }
+
     /// The same paths in the repository's other work trees, where locks of those are apart.
     pub(crate) fn in_other_work_trees(&self, located: &[Located]) -> Vec<Resource> {
         let mut elsewhere = Vec::new();

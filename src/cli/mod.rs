@@ -139,7 +139,7 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
         let text = rendered.ansi().to_string().replace("--help", "-h");
         return output::print_usage_error(&text).into();
     }
-    let text = rendered.to_string();
+    let text = rendered.to_string().replace("--help", "-h");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut message = lines.next().unwrap_or("usage").trim_start_matches("error: ").to_owned();
     if error.kind() == ErrorKind::MissingRequiredArgument {

@@ -86,8 +86,9 @@ impl Output {
         self.print_conversation(global);
         let printed = if global.json {
             let mut told = self.failures.iter().chain(&self.verdicts);
-            let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next());
-            self.document.finish(exit == Exit::Done, &self.warnings, &self.notes, gravest);
+            let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next()).cloned();
+            let gravest = gravest.map(|failure| Failure { hints: self.all_hints(), ..failure });
+            self.document.finish(exit == Exit::Done, &self.warnings, &self.notes, gravest.as_ref());
             write_raw(self.document.to_line().as_bytes())
         } else if global.quiet {
             Ok(())
@@ -108,6 +109,17 @@ impl Output {
                 exit.graver(Kind::Output.exit())
             }
         }
+    }
+
+    /// Each hint once, in the order in which they are given.
+    fn all_hints(&self) -> Vec<String> {
+        let mut hints: Vec<String> = Vec::new();
+        for hint in self.failures.iter().chain(&self.verdicts).flat_map(|failure| &failure.hints) {
+            if !hints.contains(hint) {
+                hints.push(hint.clone());
+            }
+        }
+        hints
     }
 
     /// With `--json` errors are in the document; otherwise they are told even with `--quiet`.

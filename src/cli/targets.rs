@@ -79,6 +79,9 @@ fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
             )),
             None => Some(as_file),
         },
+        Taken::LinkToElsewhere => {
+            Some(format!("{resource} leads out of this repository; what it leads to is not locked with it"))
+        }
         Taken::EntryOfRepository => Some(format!(
             "{resource} is taken as the entry for another repository; add `/` for all that is in that one"
         )),

@@ -46,6 +46,8 @@ pub enum Taken {
     NewFile,
     /// As a file in a directory that is not there yet either.
     NewFileInNewDirectory,
+    /// As a link, without what it leads to: that belongs to another repository, or to none.
+    LinkToElsewhere,
     /// As the outer repository's entry for another repository, not as what is in that.
     EntryOfRepository,
 }
@@ -187,6 +189,8 @@ impl Locator {
             // A place of another project belongs to others; the link may lead back from there.
             if places.first().is_none_or(|first: &Place| is_one_project(first, &place)) {
                 places.push(place);
+            } else if let Some(link) = places.first_mut() {
+                link.taken = Taken::LinkToElsewhere;
             }
             let Some(next) = next else { return Ok(()) };
             as_area = as_area || names_a_directory(&path_bytes(&next).unwrap_or_default());

@@ -117,9 +117,11 @@ fn losses(view: &View, owner: &Owner, now: &Now, is_meant: &dyn Fn(&Resource) ->
                 let (by, reason) = (by.clone(), reason.clone());
                 (Loss::Broken { lease: shown(), by, at: *at, reason }, *at)
             }
-            _ if !is_own && record.replaced.as_ref().is_some_and(|replaced| replaced.owner == *owner) => {
-                (Loss::TakenOver(shown()), record.acquired_at)
-            }
+            // Lost when its own time was up, whoever took it since.
+            _ if !is_own => match &record.replaced {
+                Some(replaced) if replaced.owner == *owner => (Loss::TakenOver(shown()), replaced.ended_at),
+                _ => continue,
+            },
             _ => continue,
         };
         let is_news = last_seen.is_none_or(|seen| at >= seen);

@@ -55,6 +55,20 @@ fn a_link_that_leads_to_another_work_tree_or_out_and_back_locks_what_it_leads_to
     sandbox.agent(&linked, "B").ok(["acquire", "src/a"]);
 }
 
+/// What is not locked with a link, and which repository a path belongs to, is said.
+#[test]
+fn links_and_paths_to_other_repositories_are_noted() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let other = sandbox.repo("other");
+    symlink("../other/src/a", repo.join("elsewhere")).unwrap();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(["acquire", "elsewhere"]).err_has(&["elsewhere leads out of this repository", "not locked with it"]);
+    let document = a.json(0, ["acquire", "../other/src/b"]);
+    assert!(document.notes.iter().any(|note| note.contains(other.to_str().unwrap())), "{:?}", document.notes);
+    assert!(a.json(0, ["acquire", "src/a"]).notes.is_empty());
+    sandbox.agent(&other, "B").ok(["acquire", "src/a"]);
+}
+
 #[test]
 fn a_link_to_a_directory_that_is_not_there_yet_leads_there_all_the_same() {
     let (sandbox, repo) = Sandbox::with_repo();

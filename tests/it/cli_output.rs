@@ -268,7 +268,7 @@ fn acquire_for_programs() {
       "conflicts": [],
       "error": {
         "hints": [
-          "For more information, try '--help'."
+          "For more information, try '-h'."
         ],
         "kind": "invalid",
         "message": "unexpected argument '--nope' found"
@@ -307,12 +307,12 @@ fn renew_for_people() {
     error: cannot renew src/b: you hold no lease on it alone; your lease on src/ covers it
     hint: name src/ instead
     "#);
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "src/a", "--token", "7"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "src/a", "--token", "7"])), @"
     exit 3
     --- stderr
-    error: cannot renew src/a: that lease has ended; you hold it again since [TIME] with token [TOKEN]
+    error: cannot renew src/a: it is not the lease with that token; you hold it since [TIME] with token [TOKEN]
     hint: use token [TOKEN], if you are the one who acquired it again
-    "#);
+    ");
     a.let_expire("old");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @"
     exit 3
@@ -408,6 +408,7 @@ fn renew_for_programs() {
       ],
       "error": {
         "hints": [
+          "only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up",
           "what you protected may have changed: acquire it again, and look at it before you go on"
         ],
         "kind": "absent",
@@ -455,12 +456,12 @@ fn release_for_people() {
     error: cannot release src/a: held by claude-111 since [TIME] until [TIME] ([LENGTH] left)
     hint: only its owner can; `git agentlock whoami` tells who you are; the lease ends by itself when its time is up
     ");
-    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a", "--token", "7"])), @r#"
+    insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a", "--token", "7"])), @"
     exit 3
     --- stderr
-    error: cannot release src/a: that lease has ended; you hold it again since [TIME] with token [TOKEN]
+    error: cannot release src/a: it is not the lease with that token; you hold it since [TIME] with token [TOKEN]
     hint: use token [TOKEN], if you are the one who acquired it again
-    "#);
+    ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a"])), @r#"
     exit 0
     --- stdout

@@ -242,6 +242,31 @@ fn renew_all_tells_what_was_lost_and_whether_that_is_news() {
     });
 }
 
+/// One loss is news once, whoever takes the resource after it.
+#[test]
+fn a_loss_is_no_news_again_when_others_take_turns() {
+    on_each_store(|store, clock| {
+        let locks = locks(store, clock);
+        let is_news = || {
+            let ask = |resource: &Resource| Ask::Renew(prolong(resource, None));
+            let told = locks.renew_all(&owner("L"), &ask, 1).expect("the store works");
+            told.value.losses.iter().map(|past| past.is_news).collect::<Vec<_>>()
+        };
+        locks.take("L", &file("f"));
+        clock.advance(TTL_MS - 1);
+        locks.take("L", &file("kept"));
+        clock.advance(2);
+        assert_eq!(is_news(), [true]);
+        clock.advance(10);
+        for next in ["M", "K"] {
+            locks.take(next, &file("f"));
+            assert_eq!(is_news(), [false], "taken by {next}");
+            clock.advance(10);
+            released(locks.giving_back(next, &file("f"), None));
+        }
+    });
+}
+
 #[test]
 fn renew_all_asks_what_each_may_have() {
     on_each_store(|store, clock| {

@@ -80,6 +80,7 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
         Some(Acquired::Granted(grants)) => {
             granted(&mut output, &grants, asked);
             output.notes.extend(named.notes);
+            output.notes.extend(context.notes_of_other_repositories(&named.located));
             note_other_work_trees(context, &named.located, &locks, &request.owner, &mut output);
             note_nested_repositories(&named.located, &mut output);
         }
@@ -199,7 +200,12 @@ fn granted(output: &mut Output, grants: &[Grant], asked: Option<u64>) {
             lease.token
         );
         if let Some(stale) = &grant.stale_owner {
-            let _ = writeln!(output.text, "  replaced the expired lease of {stale}");
+            let whose = if *stale == lease.owner {
+                "your own expired lease".to_owned()
+            } else {
+                format!("the expired lease of {stale}")
+            };
+            let _ = writeln!(output.text, "  replaced {whose}");
         }
     }
 }

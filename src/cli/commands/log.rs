@@ -113,7 +113,7 @@ impl Filter {
 
 fn line(past: &Past) -> String {
     let resource = past.resource.as_ref().map_or_else(|| past.key.to_hex(), ToString::to_string);
-    let owner = past.owner.as_ref().map(|owner| format!(" {owner}")).unwrap_or_default();
+    let owner = past.owner.as_ref().map(|owner| format!("  {owner}")).unwrap_or_default();
     let other = match (past.event.as_str(), &past.other) {
         ("taken_over", Some(other)) => format!(", from {other}"),
         (_, Some(other)) => format!(", by {other}"),
@@ -121,5 +121,5 @@ fn line(past: &Past) -> String {
         _ => String::new(),
     };
     let reason = past.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    format!("{}  {:11} {resource} {owner}{other}{reason}", human::moment(past.at), past.event.replace('_', " "))
+    format!("{}  {:11} {resource}{owner}{other}{reason}", human::moment(past.at), past.event.replace('_', " "))
 }

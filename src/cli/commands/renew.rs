@@ -106,7 +106,7 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     for PastLoss { resource, loss, is_news } in losses {
         let failure = Failure::lost(&format!("not renewed: {resource}"), &loss);
         // What was lost before the last renewal was told then, or is an older session's.
-        match is_news && !renewed.is_empty() {
+        match is_news {
             true => {
                 let (outcome, message) = output.fail(failure);
                 let result = ResultDoc { resource: (&resource).into(), outcome, stale_owner: None, message };

@@ -94,7 +94,7 @@ pub(crate) fn lost(loss: &Loss) -> String {
         }
         Loss::OtherToken(lease) => {
             format!(
-                "that lease has ended; you hold it again since {} with token {}",
+                "it is not the lease with that token; you hold it since {} with token {}",
                 moment(lease.acquired_at),
                 lease.token
             )
