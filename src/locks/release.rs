@@ -143,6 +143,8 @@ impl Decision<'_, '_> {
             }
             Loss::TakenOver(lease) if lease.state == super::State::Live => Release::Lost(loss),
             Loss::OtherToken(_) => Release::Lost(loss),
+            // Nothing there is what was wanted, also by who repeats a release whose answer was lost.
+            Loss::Absent { .. } => Release::Nothing(loss),
             _ if item.token.is_some() => Release::Lost(loss),
             _ => Release::Nothing(loss),
         }

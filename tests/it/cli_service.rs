@@ -154,6 +154,7 @@ fn an_old_holder_of_the_same_name_cannot_touch_the_new_lease() {
     a.ok(["renew", "src/a", "--token", &new]);
     a.ok(["release", "src/a", "--token", &new]);
     a.expect(3, ["check", "src/a", "--token", &new]);
+    a.ok(["release", "src/a", "--token", &new]).err_has(&["nothing to release"]);
     a.expect(2, ["renew", "src/a", "--token", "0"]);
 }
 
