@@ -178,8 +178,16 @@ mod holder {
 
     #[cfg(target_os = "linux")]
     pub(super) fn of((device, inode): FileId) -> Vec<u32> {
+        // The list is not read in one piece, so while locks come and go elsewhere an entry can slip through: nobody is said to hold
+        // it only after several looks.
+        const LOOKS: usize = 5;
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let wanted = format!("{major:02x}:{minor:02x}:{inode}");
+        (0..LOOKS).map(|_| holders_of(&wanted)).find(|holders| !holders.is_empty()).unwrap_or_default()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn holders_of(wanted: &str) -> Vec<u32> {
         let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
         // 1: FLOCK  ADVISORY  WRITE 4711 fe:00:131 0 EOF; a line with `->` is a waiter.
         let held = locks.lines().filter(|line| !line.contains("->"));
