@@ -86,6 +86,21 @@ pub struct Now {
     pub boot: Option<BootTime>,
 }
 
+impl Now {
+    /// Milliseconds from `earlier` to this reading, negative when that is later: by the boot-time clock within one boot, which nobody can set;
+    /// else by the wall clock.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> i64 {
+        match (&self.boot, &earlier.boot) {
+            (Some(now), Some(then)) if now.id == then.id => {
+                let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+                signed(now.millis).saturating_sub(signed(then.millis))
+            }
+            _ => self.wall.since(earlier.wall),
+        }
+    }
+}
+
 /// Where the time comes from. Decisions ask it themselves, as late as they can (DESIGN invariant 16).
 pub trait Clock {
     /// The time now. Never fails and never goes back on the boot-time clock within one boot.

@@ -172,9 +172,15 @@ impl Context {
 
     /// The store and project of the current directory, for commands that are about all that is there.
     pub(crate) fn whole(&self) -> Result<Whole, Failure> {
+        let whole = self.whole_unwarned()?;
+        self.warn_of_own_store(whole.repository.as_deref());
+        Ok(whole)
+    }
+
+    /// The same, for who looks at the repository's own store itself.
+    pub(crate) fn whole_unwarned(&self) -> Result<Whole, Failure> {
         let repository = self.here("the current directory")?;
         let policy = self.policy(repository.as_ref())?;
-        self.warn_of_own_store(repository.as_deref());
         let store = self.open_store(repository.as_deref(), &policy.policy);
         let project = repository.as_deref().map_or(Project::Outside, |here| self.project(here, &policy.policy));
         Ok(Whole { repository, policy, store, project })

@@ -13,9 +13,7 @@ use crate::{
     owner::Owner,
     record::{End, Ended, Reason, Record, Replaced, Token},
     resource::{Resource, ResourceKey},
-    store::{
-        Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, Ticket, TokenRule, View,
-    },
+    store::{Access, Change, Decide, Event, JournalLine, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
 };
 
 /// What is wanted: resources, each with the TTL it is to have.
@@ -245,12 +243,9 @@ impl Decision<'_, '_> {
 
     /// What is free, but is another's turn. What the owner holds already is not asked for again.
     fn older_requests(&self, view: &View, now: &Now) -> Vec<Conflict> {
-        let queue: Vec<Ticket> =
-            view.queue.iter().filter(|ticket| self.known.contains(ticket.name.as_str())).cloned().collect();
-        let before = queue::before_us(&queue, &self.request.owner, self.turn, self.wants, now);
-        let before: Vec<Ticket> = before.into_iter().cloned().collect();
-        let longest = self.locks.longest_ttl;
-        queue::conflicts(&before, self.wants, view, now, longest)
+        let known = view.queue.iter().filter(|ticket| self.known.contains(ticket.name.as_str()));
+        let before = queue::before_us(known, &self.request.owner, self.turn, self.wants, now);
+        queue::conflicts(&before, self.wants, view, now, self.locks.longest_ttl)
     }
 
     /// The owner's own lease, prolonged; widened when the area at its path is wanted, never narrowed.

@@ -100,10 +100,7 @@ pub struct Lease {
 impl Lease {
     /// Whether a lease that has just been written has ended already.
     fn has_ended_by(&self, now: &crate::clock::Now) -> bool {
-        match (&self.boot_deadline, &now.boot) {
-            (Some(deadline), Some(boot)) if deadline.id == boot.id => boot.millis >= deadline.deadline_ms,
-            _ => now.wall >= self.expires_at,
-        }
+        rules::left_ms(self.boot_deadline.as_ref(), self.expires_at, now) <= 0
     }
 }
 

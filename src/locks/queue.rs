@@ -26,22 +26,15 @@ pub(super) struct Turn {
     pub(super) name: String,
 }
 
-/// Whether the waiter of a ticket is still there, as far as its last poll tells.
+/// Whether the waiter of a ticket is still there, as far as its last poll tells. None outlives a boot.
 fn is_alive(ticket: &Ticket, now: &Now) -> bool {
-    match (&ticket.polled.boot, &now.boot) {
-        (Some(polled), Some(now)) => {
-            polled.id == now.id && polled.millis <= now.millis && now.millis.saturating_sub(polled.millis) < ALIVE_MS
-        }
-        _ => u64::try_from(now.wall.since(ticket.polled.wall)).is_ok_and(|age| age < ALIVE_MS),
-    }
+    let boot = |reading: &Now| reading.boot.as_ref().map(|boot| boot.id.clone());
+    let is_of_another_boot = boot(&ticket.polled).zip(boot(now)).is_some_and(|(then, now)| then != now);
+    !is_of_another_boot && u64::try_from(now.since(&ticket.polled)).is_ok_and(|age| age < ALIVE_MS)
 }
 
 fn is_older(ticket: &Ticket, turn: &Turn) -> bool {
-    let by_time = match (&ticket.arrived.boot, &turn.arrived.boot) {
-        (Some(theirs), Some(ours)) if theirs.id == ours.id => theirs.millis.cmp(&ours.millis),
-        _ => ticket.arrived.wall.cmp(&turn.arrived.wall),
-    };
-    by_time.then_with(|| ticket.name.cmp(&turn.name)).is_lt()
+    ticket.arrived.since(&turn.arrived).cmp(&0).then_with(|| ticket.name.cmp(&turn.name)).is_lt()
 }
 
 /// What a request covers, so that many resources can be compared with many.
@@ -74,7 +67,7 @@ impl Footprint {
 
 /// The tickets that may have to be served before this request.
 pub(super) fn before_us<'t>(
-    queue: &'t [Ticket],
+    queue: impl IntoIterator<Item = &'t Ticket>,
     owner: &Owner,
     turn: Option<&Turn>,
     wants: &[(Resource, Ttl)],
@@ -83,7 +76,7 @@ pub(super) fn before_us<'t>(
     let ours = Footprint::of(wants.iter().map(|(resource, _)| resource));
     let overlaps = |ticket: &Ticket| ticket.wants.iter().any(|theirs| ours.overlaps(theirs));
     queue
-        .iter()
+        .into_iter()
         .filter(|ticket| ticket.owner != *owner && is_alive(ticket, now))
         .filter(|ticket| turn.is_none_or(|turn| ticket.name != turn.name && is_older(ticket, turn)) && overlaps(ticket))
         .collect()
@@ -91,7 +84,7 @@ pub(super) fn before_us<'t>(
 
 /// What this request has to leave to older tickets that could be granted now, by what is seen in `view`.
 pub(super) fn conflicts(
-    tickets: &[Ticket],
+    tickets: &[&Ticket],
     wants: &[(Resource, Ttl)],
     view: &View,
     now: &Now,

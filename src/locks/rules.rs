@@ -43,7 +43,7 @@ pub fn standing(record: &Record, now: &Now) -> Standing {
         Some(_) => return Standing::Ended,
         None => {}
     }
-    let left = left_of_this_boot(record, now).unwrap_or_else(|| record.expires_at.since(now.wall));
+    let left = left_ms(record.boot.as_ref(), record.expires_at, now);
     if left <= 0 {
         return Standing::Expired { since_ms: left.saturating_neg() };
     }
@@ -56,8 +56,13 @@ pub fn is_live(record: &Record, now: &Now) -> bool {
     matches!(standing(record, now), Standing::Live { .. })
 }
 
-fn left_of_this_boot(record: &Record, now: &Now) -> Option<i64> {
-    let (deadline, boot) = record.boot.as_ref().zip(now.boot.as_ref())?;
+/// Milliseconds until the end, by the clock that rules over it; not positive when it is over.
+pub(super) fn left_ms(deadline: Option<&BootDeadline>, expires_at: Timestamp, now: &Now) -> i64 {
+    left_of_this_boot(deadline, now).unwrap_or_else(|| expires_at.since(now.wall))
+}
+
+fn left_of_this_boot(deadline: Option<&BootDeadline>, now: &Now) -> Option<i64> {
+    let (deadline, boot) = deadline.zip(now.boot.as_ref())?;
     if deadline.id != boot.id {
         return None;
     }
@@ -78,7 +83,7 @@ pub fn prolong(record: &mut Record, now: &Now, ttl: Ttl) {
     match standing(record, now) {
         Standing::Live { remaining_ms, from_future: false } if remaining_ms >= ttl.millis_i64() => {
             // The end stays; from now on the clock of this boot watches over it.
-            if left_of_this_boot(record, now).is_none() {
+            if left_of_this_boot(record.boot.as_ref(), now).is_none() {
                 record.boot = boot_deadline(now, remaining_ms);
             }
         }
@@ -139,6 +144,12 @@ pub fn held_until(unreadable: &Unreadable, longest_ttl: Ttl) -> Option<Timestamp
     unreadable.changed_at.map(|changed| changed.plus(longest_ttl))
 }
 
+/// Whether a record that cannot be read still counts as held.
+#[must_use]
+pub fn is_held(unreadable: &Unreadable, now: &Now, longest_ttl: Ttl) -> bool {
+    held_until(unreadable, longest_ttl).is_none_or(|until| now.wall < until)
+}
+
 /// Whoever holds what stands at a key, if anybody does.
 #[must_use]
 pub fn holder(seen: &Seen, now: &Now, longest_ttl: Ttl) -> Option<Holder> {
@@ -146,8 +157,7 @@ pub fn holder(seen: &Seen, now: &Now, longest_ttl: Ttl) -> Option<Holder> {
         Seen::Record(record) => is_live(record, now).then(|| Holder::Lease(Box::new(shown(record, now)))),
         Seen::Unreadable(unreadable) => {
             let until = held_until(unreadable, longest_ttl);
-            let holds = until.is_none_or(|until| now.wall < until);
-            holds.then(|| Holder::Unknown { record: unreadable.clone(), until })
+            is_held(unreadable, now, longest_ttl).then(|| Holder::Unknown { record: unreadable.clone(), until })
         }
     }
 }

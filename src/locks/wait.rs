@@ -133,12 +133,8 @@ impl Locks<'_> {
     }
 }
 
-/// By the boot-time clock where there is one, so that a step of the wall clock neither ends the waiting nor prolongs it.
 fn elapsed_ms(start: &Now, now: &Now) -> u64 {
-    match (&start.boot, &now.boot) {
-        (Some(start), Some(now)) if start.id == now.id => now.millis.saturating_sub(start.millis),
-        _ => u64::try_from(now.wall.since(start.wall)).unwrap_or(0),
-    }
+    u64::try_from(now.since(start)).unwrap_or(0)
 }
 
 /// Sooner than usual when a lease in the way ends sooner.

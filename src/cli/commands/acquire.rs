@@ -80,9 +80,12 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
         Some(Acquired::Granted(grants)) => {
             granted(&mut output, &grants, asked);
             output.notes.extend(named.notes);
-            output.notes.extend(context.notes_of_other_repositories(&named.located));
-            note_other_work_trees(context, &named.located, &locks, &request.owner, &mut output);
-            note_nested_repositories(&named.located, &mut output);
+            // What nobody would be told is not looked for.
+            if global.json || !global.quiet {
+                output.notes.extend(context.notes_of_other_repositories(&named.located));
+                note_other_work_trees(context, &named.located, &locks, &request.owner, &mut output);
+                note_nested_repositories(&named.located, &mut output);
+            }
         }
         Some(Acquired::Refused(conflicts)) => refused(&mut output, &conflicts),
         None => {

@@ -43,9 +43,9 @@ pub(crate) fn run(context: &Context, args: BreakArgs) -> Result<Output, Failure>
     let store = context.one_store(&named.located)?;
     let resources: Vec<Resource> = named.located.iter().map(|located| located.resource.clone()).collect();
     let mut output = Output::new("break");
-    let told = context.locks(&store, &first.policy.policy).break_leases(&resources, by.as_ref(), &reason)?;
-    output.warnings.extend(told.warnings);
     let locks = context.locks(&store, &first.policy.policy);
+    let told = locks.break_leases(&resources, by.as_ref(), &reason)?;
+    output.warnings.extend(told.warnings);
     for (resource, broken) in resources.iter().zip(told.value) {
         if matches!(broken, Break::Nothing { covered_by: None }) {
             output.notes.extend(human::below(&locks, resource));

@@ -59,7 +59,8 @@ impl Finding {
 pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure> {
     let by: Option<Owner> = owner::of(args.owner.owner.as_deref())?.map(|known| known.owner);
     let reason = args.reason.map(parse_reason).transpose()?;
-    let whole = context.whole()?;
+    let whole = context.whole_unwarned()?;
+    // What there is to warn of is among the findings.
     context.take_warnings();
     let mut findings: Vec<Finding> = Vec::new();
     findings.extend(context.leases_in_own_store(whole.repository.as_deref()).map(|message| {
@@ -180,7 +181,7 @@ fn mend(
 }
 
 fn is_held(record: &Unreadable, whole: &Whole, now: &Now) -> bool {
-    rules::held_until(record, whole.policy.policy.longest_ttl()).is_none_or(|until| now.wall < until)
+    rules::is_held(record, now, whole.policy.policy.longest_ttl())
 }
 
 fn damaged(record: &Unreadable, whole: &Whole, now: &Now) -> Finding {

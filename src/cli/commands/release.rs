@@ -52,9 +52,9 @@ pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failu
     let give_back = |resource: &Resource| GiveBack { resource: resource.clone(), token: args.token };
     let items: Vec<GiveBack> = named.located.iter().map(|located| give_back(&located.resource)).collect();
     let mut output = Output::new("release");
-    let told = context.locks(&store, &first.policy.policy).release(&owner, &items)?;
-    output.warnings.extend(told.warnings);
     let locks = context.locks(&store, &first.policy.policy);
+    let told = locks.release(&owner, &items)?;
+    output.warnings.extend(told.warnings);
     for (item, release) in items.iter().zip(told.value) {
         if matches!(release, Release::Nothing(Loss::Absent { .. })) {
             output.notes.extend(human::below(&locks, &item.resource));
