@@ -18,6 +18,7 @@ mod cli_hostile;
 mod cli_identity;
 mod cli_input;
 mod cli_looking;
+mod cli_managers;
 mod cli_output;
 mod cli_places;
 mod cli_policy;
