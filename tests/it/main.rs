@@ -28,6 +28,7 @@ mod cli_stress;
 mod cli_truth;
 mod cli_waiting;
 mod conformance;
+mod guard_rules;
 mod invariants;
 mod invariants_clock;
 mod invariants_damage;

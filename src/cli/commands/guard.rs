@@ -2,7 +2,7 @@
 //!
 //! Meant for git's hooks. Modes are read before anything that can fail, and whoever cannot tell refuses, naming the cause and how to get past.
 
-use std::{cell::Cell, ffi::OsString, path::PathBuf, rc::Rc};
+use std::{cell::Cell, collections::BTreeSet, ffi::OsString, path::PathBuf, rc::Rc};
 
 use clap::Args;
 use git_agentlock::{
@@ -226,10 +226,17 @@ impl Trial<'_> {
         output.document.locked = refusals.iter().any(|refusal| matches!(refusal.objection, Objection::Held(_)));
         if let Some(last) = output.failures.last_mut() {
             let prefix = self.context.prefix(self.repository);
+            let refused: BTreeSet<&RepoPath> = refusals
+                .iter()
+                .map(|refusal| &refusal.resource)
+                .chain(unknown.iter().map(|(resource, _)| resource))
+                .filter_map(Resource::path)
+                .collect();
+            let is_refused = |path: &RepoPath| refused.contains(path);
             let advice = Advice {
                 refusals,
                 is_unknown: !unknown.is_empty(),
-                staged: self.everything()?,
+                rest: self.changes()?.some(advice::MAX_PATHS.saturating_add(1), |path| !is_refused(path))?,
                 is_merge: self.changes()?.is_merge(),
                 committer: self.committer,
                 prefix,

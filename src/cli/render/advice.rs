@@ -14,15 +14,15 @@ pub(crate) const BYPASS: &str =
     "to commit all the same, without being guarded: git commit --no-verify, or AGENTLOCK_GUARD=off in the environment";
 
 /// More paths than these are not spelt out.
-const MAX_PATHS: usize = 8;
+pub(crate) const MAX_PATHS: usize = 8;
 
 /// What there is to know about a refused commit.
 pub(crate) struct Advice<'a> {
     pub(crate) refusals: &'a [Refusal],
     /// Whether of some path it cannot be told who holds it.
     pub(crate) is_unknown: bool,
-    /// All that the commit changes.
-    pub(crate) staged: Vec<RepoPath>,
+    /// Some of what the commit changes and nobody objects to: all of it, unless it is more than [`MAX_PATHS`].
+    pub(crate) rest: Vec<RepoPath>,
     pub(crate) is_merge: bool,
     pub(crate) committer: Option<&'a Owner>,
     /// The directory in which the user called git, from the top of the work tree.
@@ -71,8 +71,7 @@ impl Advice<'_> {
             return "a merge is committed whole: conclude it when they are free, or go back with git merge --abort"
                 .to_owned();
         }
-        let is_refused = |path: &&RepoPath| self.refusals.iter().any(|refusal| refusal.resource.path() == Some(path));
-        let rest: Vec<&RepoPath> = self.staged.iter().filter(|path| !is_refused(path)).collect();
+        let rest: Vec<&RepoPath> = self.rest.iter().collect();
         if rest.is_empty() {
             return "nothing else is staged; what you stage besides can be committed with git commit --only PATH…"
                 .to_owned();

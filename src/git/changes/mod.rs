@@ -12,7 +12,7 @@ mod side;
 mod tree;
 
 use std::{
-    collections::BTreeSet,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -143,18 +143,43 @@ impl Changes {
     }
 
     fn at_and_below(&self, path: &BStr) -> Result<Vec<RepoPath>, ChangesError> {
-        let Some((first, others)) = self.before.split_first() else { return Ok(Vec::new()) };
-        let after = self.after.at(&self.trees, path)?;
-        let mut found = BTreeSet::new();
-        let mut walk = Walk { changes: self, path: path.to_owned(), depth: 0, found: &mut found };
-        walk.compare(after.as_ref(), self.trees.at(first, path)?.as_ref())?;
-        let mut changed = Vec::with_capacity(found.len());
-        for path in found {
-            if others.is_empty() || self.is_changed(path.as_bstr())? {
-                changed.push(RepoPath::new(path.clone()).map_err(|_| ChangesError::Path(path))?);
+        let mut found = Vec::new();
+        self.walk(path, &mut |path| {
+            found.push(path);
+            ControlFlow::Continue(())
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// The first few of all changed paths that are wanted, in no particular order.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be told.
+    pub fn some(&self, limit: usize, is_wanted: impl Fn(&RepoPath) -> bool) -> Result<Vec<RepoPath>, ChangesError> {
+        let mut found = Vec::new();
+        self.walk(BStr::new(""), &mut |path| {
+            if found.len() < limit && is_wanted(&path) {
+                found.push(path);
             }
-        }
-        Ok(changed)
+            if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Shows every changed path at and below `path`, until `visit` has seen enough.
+    fn walk(&self, path: &BStr, visit: &mut dyn FnMut(RepoPath) -> ControlFlow<()>) -> Result<(), ChangesError> {
+        let Some((first, others)) = self.before.split_first() else { return Ok(()) };
+        let (after, before) = (self.after.at(&self.trees, path)?, self.trees.at(first, path)?);
+        let mut visit = |path: &BStr| {
+            if !others.is_empty() && !self.is_changed(path)? {
+                return Ok(ControlFlow::Continue(()));
+            }
+            Ok(visit(RepoPath::new(path).map_err(|_| ChangesError::Path(path.to_owned()))?))
+        };
+        let mut walk = Walk { changes: self, path: path.to_owned(), depth: 0, visit: &mut visit };
+        walk.compare(after.as_ref(), before.as_ref()).map(drop)
     }
 }
 
@@ -163,22 +188,25 @@ struct Walk<'w> {
     changes: &'w Changes,
     path: BString,
     depth: usize,
-    found: &'w mut BTreeSet<BString>,
+    visit: &'w mut dyn FnMut(&BStr) -> Result<ControlFlow<()>, ChangesError>,
 }
 
 impl Walk<'_> {
-    fn compare(&mut self, after: Option<&Item>, before: Option<&Item>) -> Result<(), ChangesError> {
+    fn compare(&mut self, after: Option<&Item>, before: Option<&Item>) -> Result<ControlFlow<()>, ChangesError> {
         if is_same(after, before) {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
         let is_leaf = |item: Option<&Item>| item.is_some_and(|item| !item.is_directory());
-        if (is_leaf(after) || is_leaf(before)) && !are_same_leaf(after, before) {
-            self.found.insert(self.path.clone());
+        if (is_leaf(after) || is_leaf(before))
+            && !are_same_leaf(after, before)
+            && (self.visit)(self.path.as_bstr())?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
         }
         let is_directory = |item: &&Item| item.is_directory();
         let (after, before) = (after.filter(is_directory), before.filter(is_directory));
         if after.is_none() && before.is_none() {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
         if self.depth >= MAX_DEPTH {
             return Err(ChangesError::Path(self.path.clone()));
@@ -203,9 +231,11 @@ impl Walk<'_> {
             let compared = self.compare(after.as_ref(), before.as_ref());
             self.depth = self.depth.saturating_sub(1);
             self.path.truncate(length);
-            compared?;
+            if compared?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }
 
