@@ -5,6 +5,7 @@
 
 pub mod locate;
 mod path;
+pub mod reftable;
 
 use std::{
     io,
