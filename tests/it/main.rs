@@ -39,6 +39,7 @@ mod lib_world;
 mod model;
 mod races;
 mod readme;
+mod reftable;
 mod sandbox;
 mod service;
 mod tidy;
