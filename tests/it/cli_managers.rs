@@ -115,7 +115,7 @@ impl Told {
     #[track_caller]
     fn is_refused_for(&self, path: &str, owner: &str) -> &Self {
         assert!(!self.succeeded && !self.moved, "{self:#?}");
-        self.says(&format!("error: {path}: held by {owner} "))
+        self.says(&format!("{path}: held by {owner} "))
     }
 
     #[track_caller]
