@@ -385,20 +385,20 @@ fn pre_commit_builds_the_guard_from_this_repository() {
 }
 
 /// Rust and its downloads are found by the home directory, and the sandbox has its own. pre-commit looks for them at each commit; where it
-/// finds none, it downloads its own. The build is not for speed.
+/// finds none, it downloads its own. On this `PATH` is no guard but the one that is built, which is not built for speed.
 fn where_rust_is() -> Vec<(&'static str, PathBuf)> {
     #[expect(clippy::disallowed_methods, reason = "the tools have to be found")]
-    let place = |variable: &str, folder: &str| match (std::env::var_os(variable), std::env::var_os("HOME")) {
-        (Some(place), _) => place.into(),
-        (None, home) => Path::new(&home.unwrap()).join(folder),
-    };
-    let mut variables =
-        vec![("CARGO_HOME", place("CARGO_HOME", ".cargo")), ("RUSTUP_HOME", place("RUSTUP_HOME", ".rustup"))];
-    variables.push(("CARGO_TARGET_DIR", Path::new(HERE).join("target/built-by-pre-commit")));
-    variables.push(("CARGO_PROFILE_RELEASE_LTO", "off".into()));
-    variables.push(("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16".into()));
-    variables.push(("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0".into()));
-    variables
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = variable("HOME").unwrap();
+    vec![
+        ("PATH", variable("PATH").unwrap()),
+        ("CARGO_HOME", variable("CARGO_HOME").unwrap_or(home.join(".cargo"))),
+        ("RUSTUP_HOME", variable("RUSTUP_HOME").unwrap_or(home.join(".rustup"))),
+        ("CARGO_TARGET_DIR", Path::new(HERE).join("target/built-by-pre-commit")),
+        ("CARGO_PROFILE_RELEASE_LTO", "off".into()),
+        ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16".into()),
+        ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0".into()),
+    ]
 }
 
 #[test]
