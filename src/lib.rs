@@ -20,7 +20,8 @@
 //! | [`policy`] | what is allowed, and who says so |
 //! | [`store`] | keeps records, and runs a decision atomically |
 //! | [`locks`] | what a record means, and the decisions: acquire, renew, release, break, prune; whose turn it is; check and list only look |
-//! | [`git`] | which repository, work tree and path a spelling names |
+//! | [`git`] | which repository, work tree and path a spelling names; which paths a commit changes |
+//! | [`guard`] | which of them it must not change |
 //!
 //! Rules are pure functions from *records seen + request + now* to *answer + changes*; a [`Store`](store::Store) runs them;
 //! only the binary reads the environment or prints (gix' own reading of `GIT_*` is the one exception). ARCHITECTURE.md lists the invariants.
@@ -35,6 +36,7 @@
 pub mod clock;
 pub mod duration;
 pub mod git;
+pub mod guard;
 pub mod locks;
 pub mod owner;
 pub mod policy;

@@ -4,12 +4,12 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use super::commands::{acquire, break_, check, doctor, list, log, policy, prune, release, renew, whoami};
+use super::commands::{acquire, break_, check, doctor, guard, list, log, policy, prune, release, renew, whoami};
 
 const EXIT_CODES: &str = "\
 Exit codes, the same for every command:
   0  done; free or mine
-  1  no: somebody else holds it, or you are not the owner
+  1  no: somebody else holds it, or you are not the owner; the guard refuses
   2  usage or invalid value, no owner given
   3  lease lost: absent, expired, or of another token
   4  could not tell or could not do: no repository, bad policy, disk, damaged record";
@@ -70,6 +70,7 @@ pub(crate) enum Command {
     Prune(prune::PruneArgs),
     Break(break_::BreakArgs),
     Doctor(doctor::DoctorArgs),
+    Guard(guard::GuardArgs),
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
@@ -86,6 +87,7 @@ impl Command {
             Self::Prune(_) => "prune",
             Self::Break(_) => "break",
             Self::Doctor(_) => "doctor",
+            Self::Guard(_) => "guard",
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",

@@ -1,9 +1,8 @@
-//! The world around a command: environment, current directory, repositories, policies, stores. The one place that reads the environment.
+//! The world around a command: repositories, policies, stores.
 
 use std::{
     cell::RefCell,
     collections::HashMap,
-    ffi::OsString,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -20,13 +19,11 @@ use git_agentlock::{
     store::file::FileStore,
 };
 
-use super::{exit::Kind, failure::Failure, policy_files};
-
-/// A variable that is set and not empty.
-#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
-pub(super) fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
-}
+use super::{
+    environment::{host_name, variable, working_directory},
+    failure::Failure,
+    policy_files,
+};
 
 /// Whether a bad policy file stops the command or only costs a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +208,33 @@ impl Context {
         store.with_fsync(policy.fsync()).with_umask(self.umask)
     }
 
+    /// The stores that count for a commit, and what the work tree's files are called in each: the one in use, and when that is a shared one by
+    /// variable also the one that is used where the variable is not set.
+    pub(crate) fn guarded(&self, repository: &Repository, policy: &Policy) -> Vec<(FileStore, Scope)> {
+        let any_file = Target::File(git_agentlock::resource::RepoPath::top());
+        let scope = self.scope(Some(repository), policy, &any_file);
+        let mut stores = vec![(self.open_store(Some(repository), policy), scope.clone())];
+        if self.lock_dir.is_some() {
+            let own = match policy.store_dir() {
+                Some(dir) => (FileStore::at(dir), scope),
+                None => (FileStore::in_git_dir(&repository.common_dir), Scope { project: Project::Implicit, ..scope }),
+            };
+            stores.push(own);
+        }
+        stores
+    }
+
+    /// The directory in which the user called git, from the top of the work tree: a hook runs at the top, whatever that was.
+    pub(crate) fn prefix(&self, repository: &Repository) -> git_agentlock::resource::RepoPath {
+        let below = |top: &PathBuf| path_bytes(std::fs::canonicalize(&self.cwd).ok()?.strip_prefix(top).ok()?);
+        let prefix = match variable("GIT_PREFIX") {
+            Some(prefix) => path_bytes(Path::new(&prefix)),
+            None => repository.work_tree.as_ref().and_then(below),
+        };
+        let prefix = prefix.map(|prefix| prefix.strip_suffix(b"/").unwrap_or(&prefix).to_vec()).unwrap_or_default();
+        git_agentlock::resource::RepoPath::new(prefix).unwrap_or(git_agentlock::resource::RepoPath::top())
+    }
+
     /// The effective policy of a project. Layers that cannot be used are an error or a warning, as the command wants it.
     pub(crate) fn policy(&self, repository: Option<&Rc<Repository>>) -> Result<Rc<Loaded>, Failure> {
         let key = repository.cloned();
@@ -342,33 +366,4 @@ impl Context {
             }
         }
     }
-}
-
-fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
-    #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
-    let cwd = std::env::current_dir().map_err(|error| {
-        Failure::new(Kind::Store, format!("the current directory cannot be told: {error}"))
-            .hint("change to one that exists")
-    })?;
-    let Some(directory) = directory else { return Ok(cwd) };
-    let wanted = cwd.join(directory);
-    match std::fs::canonicalize(&wanted) {
-        Ok(real) if real.is_dir() => Ok(real),
-        found => {
-            let cause = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
-            let shown = git_agentlock::text::escape_path(directory);
-            Err(Failure::invalid(format!("cannot change to '{shown}' (-C): {cause}"))
-                .hint("give a directory that exists"))
-        }
-    }
-}
-
-#[cfg(unix)]
-fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-#[cfg(not(unix))]
-fn host_name() -> String {
-    variable("COMPUTERNAME").map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Conflict,
     NotOwner,
     Findings,
+    /// The guard lets a commit not pass, though nobody else holds what is in it.
+    Refused,
     Expired,
     Absent,
     Invalid,
@@ -58,10 +60,11 @@ pub(crate) enum Kind {
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Conflict,
         Self::NotOwner,
         Self::Findings,
+        Self::Refused,
         Self::Expired,
         Self::Absent,
         Self::Invalid,
@@ -77,7 +80,7 @@ impl Kind {
 
     pub(crate) fn exit(self) -> Exit {
         match self {
-            Self::Conflict | Self::NotOwner | Self::Findings => Exit::No,
+            Self::Conflict | Self::NotOwner | Self::Findings | Self::Refused => Exit::No,
             Self::Invalid => Exit::Usage,
             Self::Expired | Self::Absent => Exit::Lost,
             Self::NoRepository
@@ -96,6 +99,7 @@ impl Kind {
             Self::Conflict => "conflict",
             Self::NotOwner => "not_owner",
             Self::Findings => "findings",
+            Self::Refused => "refused",
             Self::Expired => "expired",
             Self::Absent => "absent",
             Self::Invalid => "invalid",
@@ -122,6 +126,7 @@ mod tests {
         1 conflict
         1 not_owner
         1 findings
+        1 refused
         3 expired
         3 absent
         2 invalid

@@ -3,7 +3,7 @@
 use std::io;
 
 use git_agentlock::{
-    git::{RepositoryError, locate::LocateError},
+    git::{RepositoryError, attributes::AttributesError, changes::ChangesError, locate::LocateError},
     locks::Loss,
     policy::PolicyError,
     store::StoreError,
@@ -159,5 +159,24 @@ impl From<RepositoryError> for Failure {
             RepositoryError::Io { .. } => "make the path accessible".to_owned(),
         };
         Self::new(Kind::Repository, message).hint(hint)
+    }
+}
+
+impl From<ChangesError> for Failure {
+    fn from(error: ChangesError) -> Self {
+        let message = format!("cannot tell what this commit changes: {error}");
+        match error {
+            ChangesError::Repository(error) => error.into(),
+            ChangesError::Index { .. } => Self::new(Kind::Repository, message).hint("see what `git status` says"),
+            ChangesError::Commit { .. } | ChangesError::Object { .. } => Self::new(Kind::Repository, message)
+                .hint("see what `git fsck` says; in a partial clone, fetch what is missing"),
+            ChangesError::Path(_) => Self::new(Kind::Repository, message).hint("take it out of the commit"),
+        }
+    }
+}
+
+impl From<AttributesError> for Failure {
+    fn from(error: AttributesError) -> Self {
+        Self::new(Kind::Repository, error.to_string()).hint("make the file readable")
     }
 }

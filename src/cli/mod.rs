@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod context;
+mod environment;
 mod exit;
 mod failure;
 mod output;
@@ -56,6 +57,9 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Acquire(_) | Command::Renew(_) => OnBadPolicy::Refuse,
         _ => OnBadPolicy::Warn,
     };
+    if let Command::Guard(args) = &command {
+        return Ok(commands::guard::run(args, global, umask));
+    }
     let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
     let output = match command {
         Command::Acquire(args) => commands::acquire::run(&context, args, global),
@@ -66,6 +70,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Prune(args) => commands::prune::run(&context, &args),
         Command::Break(args) => commands::break_::run(&context, args),
         Command::Doctor(args) => commands::doctor::run(&context, args),
+        Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
         Command::Log(args) => commands::log::run(&context, &args),
         Command::Whoami(args) => commands::whoami::run(&args),
         Command::Policy(args) => commands::policy::run(&context, args),

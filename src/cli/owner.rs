@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use git_agentlock::owner::Owner;
 
-use super::{context::variable, failure::Failure};
+use super::{environment::variable, failure::Failure};
 
 /// Agent tools that export the id of their session, and the name that goes before it.
 const AGENT_TOOLS: [(&str, &str); 5] = [

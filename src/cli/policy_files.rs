@@ -10,7 +10,7 @@ use git_agentlock::{
     policy::{LayerKind, LayerSource},
 };
 
-use super::context::variable;
+use super::environment::variable;
 
 /// The policy files that exist, from the weakest to the strongest.
 pub(super) fn layers(repository: Option<&Repository>) -> Vec<LayerSource> {

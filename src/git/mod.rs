@@ -3,6 +3,8 @@
 //! The one module that uses gix (but for the globs of the policy); none of its types leave it. No git process is started. What `GIT_*` variables mean is
 //! gix' business; whether they count is decided in [`locate`].
 
+pub mod attributes;
+pub mod changes;
 pub mod locate;
 mod path;
 

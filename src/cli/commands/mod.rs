@@ -4,6 +4,7 @@ pub(crate) mod acquire;
 pub(crate) mod break_;
 pub(crate) mod check;
 pub(crate) mod doctor;
+pub(crate) mod guard;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod policy;

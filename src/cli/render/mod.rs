@@ -1,4 +1,5 @@
 //! How results look: [`json`] for programs, [`human`] for people.
 
+pub(crate) mod advice;
 pub(crate) mod human;
 pub(crate) mod json;

@@ -216,28 +216,31 @@ impl Root {
         Ok(view)
     }
 
-    /// Every record, shard by shard. A file system may leave a name out of a listing while it is being replaced (btrfs), so
-    /// each shard is listed twice unless nobody can be replacing anything.
+    /// Every record. A file system may leave a name out of a listing while it is being replaced (btrfs), and a lease may pass from a key whose
+    /// shard is listed late to one whose shard was listed early: so all is listed twice, unless nobody can be changing anything.
     fn enumerate(&self, quiescent: bool, mut found: impl FnMut(ResourceKey, Seen)) -> Result<(), StoreError> {
-        for shard in Shard::all() {
-            let dir = match self.dir.sub(&shard.dir_name()) {
-                Ok(dir) => dir,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    let place = self.dir.path_of(&shard.dir_name());
-                    found(shard.whole(), unreadable_shard(place, &error)?);
-                    continue;
-                }
-            };
-            let mut names = BTreeSet::new();
-            for _ in 0..if quiescent { 1 } else { 2 } {
-                names.extend(dir.names().map_err(io_error("list", dir.path()))?);
-            }
-            for name in names {
-                if let Some(key) = key_of(shard, &name)
-                    && let Some(seen) = read_record(&dir, &name, key)?
-                {
-                    found(key, seen);
+        let mut known: BTreeSet<ResourceKey> = BTreeSet::new();
+        let mut unopened: BTreeSet<Shard> = BTreeSet::new();
+        for _ in 0..if quiescent { 1 } else { 2 } {
+            for shard in Shard::all().filter(|shard| !unopened.contains(shard)).collect::<Vec<_>>() {
+                let dir = match self.dir.sub(&shard.dir_name()) {
+                    Ok(dir) => dir,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => {
+                        let place = self.dir.path_of(&shard.dir_name());
+                        found(shard.whole(), unreadable_shard(place, &error)?);
+                        unopened.insert(shard);
+                        continue;
+                    }
+                };
+                for name in dir.names().map_err(io_error("list", dir.path()))? {
+                    if let Some(key) = key_of(shard, &name)
+                        && !known.contains(&key)
+                        && let Some(seen) = read_record(&dir, &name, key)?
+                    {
+                        known.insert(key);
+                        found(key, seen);
+                    }
                 }
             }
         }

@@ -1,0 +1,51 @@
+//! The one door to the environment: variables, the current directory, the machine's name.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use super::{exit::Kind, failure::Failure};
+
+/// A variable that is set and not empty.
+#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+pub(super) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The commits that git is about to merge: during `pre-merge-commit` only the names of the variables `GITHEAD_<id>` tell.
+pub(super) fn merged_heads() -> Vec<String> {
+    #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+    let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+    names.filter_map(|name| name.strip_prefix("GITHEAD_").map(str::to_owned)).collect()
+}
+
+/// The current directory, or the one that `-C` names.
+pub(super) fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::new(Kind::Store, format!("the current directory cannot be told: {error}"))
+            .hint("change to one that exists")
+    })?;
+    let Some(directory) = directory else { return Ok(cwd) };
+    let wanted = cwd.join(directory);
+    match std::fs::canonicalize(&wanted) {
+        Ok(real) if real.is_dir() => Ok(real),
+        found => {
+            let cause = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
+            let shown = git_agentlock::text::escape_path(directory);
+            Err(Failure::invalid(format!("cannot change to '{shown}' (-C): {cause}"))
+                .hint("give a directory that exists"))
+        }
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+pub(super) fn host_name() -> String {
+    variable("COMPUTERNAME").map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

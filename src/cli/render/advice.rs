@@ -1,0 +1,158 @@
+//! What to do when a commit is refused: commands that can be copied, as far as the paths in them can be written in a shell.
+
+use bstr::{BStr, ByteSlice as _};
+use git_agentlock::{
+    guard::{Objection, Refusal},
+    owner::Owner,
+    resource::RepoPath,
+};
+
+use super::human;
+
+/// How to get past a guard that cannot tell.
+pub(crate) const BYPASS: &str =
+    "to commit all the same, without being guarded: git commit --no-verify, or AGENTLOCK_GUARD=off in the environment";
+
+/// More paths than these are not spelt out.
+const MAX_PATHS: usize = 8;
+
+/// What there is to know about a refused commit.
+pub(crate) struct Advice<'a> {
+    pub(crate) refusals: &'a [Refusal],
+    /// Whether of some path it cannot be told who holds it.
+    pub(crate) is_unknown: bool,
+    /// All that the commit changes.
+    pub(crate) staged: Vec<RepoPath>,
+    pub(crate) is_merge: bool,
+    pub(crate) committer: Option<&'a Owner>,
+    /// The directory in which the user called git, from the top of the work tree.
+    pub(crate) prefix: RepoPath,
+}
+
+impl Advice<'_> {
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let paths_of = |is_wanted: fn(&Objection) -> bool| -> Vec<&RepoPath> {
+            let wanted = self.refusals.iter().filter(|refusal| is_wanted(&refusal.objection));
+            let mut paths: Vec<&RepoPath> = wanted.filter_map(|refusal| refusal.resource.path()).collect();
+            paths.dedup();
+            paths
+        };
+        let held = paths_of(|objection| matches!(objection, Objection::Held(_)));
+        let to_acquire = paths_of(|objection| !matches!(objection, Objection::Held(_)));
+        let mut hints = Vec::new();
+        if self.committer.is_none() {
+            hints.push(
+                "no owner was given, so every lease counts as somebody else's: set AGENTLOCK_OWNER where you commit, if one is yours"
+                    .to_owned(),
+            );
+        }
+        if !held.is_empty() {
+            hints.push(self.commit_the_rest());
+            hints.push(self.wait(&held));
+        }
+        if !to_acquire.is_empty() {
+            let owner = if self.committer.is_some() { "" } else { " --owner ID" };
+            let acquire = format!("git agentlock acquire{owner}{}", self.words(&to_acquire));
+            let is_lost = self.refusals.iter().any(|refusal| matches!(refusal.objection, Objection::Lost { .. }));
+            hints.push(match is_lost {
+                true => format!("look at what has changed there meanwhile, then say so: {acquire}"),
+                false => format!("take the lease, and look at what is there, before you commit: {acquire}"),
+            });
+        }
+        if self.is_unknown {
+            hints.push("`git agentlock doctor` tells what is wrong with the record, and what to do".to_owned());
+            hints.push(BYPASS.to_owned());
+        }
+        hints
+    }
+
+    fn commit_the_rest(&self) -> String {
+        if self.is_merge {
+            return "a merge is committed whole: conclude it when they are free, or go back with git merge --abort"
+                .to_owned();
+        }
+        let is_refused = |path: &&RepoPath| self.refusals.iter().any(|refusal| refusal.resource.path() == Some(path));
+        let rest: Vec<&RepoPath> = self.staged.iter().filter(|path| !is_refused(path)).collect();
+        if rest.is_empty() {
+            return "nothing else is staged; what you stage besides can be committed with git commit --only PATH…"
+                .to_owned();
+        }
+        format!("commit only what nobody else holds: git commit --only{}", self.words(&rest))
+    }
+
+    fn wait(&self, held: &[&RepoPath]) -> String {
+        let leases = self.refusals.iter().filter_map(|refusal| match &refusal.objection {
+            Objection::Held(lease) => Some(lease),
+            _ => None,
+        });
+        let longest = leases.clone().map(|lease| lease.remaining_ms).max().unwrap_or(0);
+        let mut owners: Vec<String> = leases.map(|lease| lease.owner.to_string()).collect();
+        owners.sort();
+        owners.dedup();
+        let owners = if owners.len() > MAX_PATHS { "the owners".to_owned() } else { owners.join(", ") };
+        format!(
+            "or talk to {owners}; or wait, and look at what they changed: git agentlock acquire{} --wait {}",
+            self.words(held),
+            human::length(longest.saturating_add(999)).replace(' ', "")
+        )
+    }
+
+    /// The paths as words of a shell, from where the user is, with a blank before each.
+    fn words(&self, paths: &[&RepoPath]) -> String {
+        if paths.len() > MAX_PATHS {
+            return " PATH…".to_owned();
+        }
+        let words: Option<Vec<String>> =
+            paths.iter().map(|path| shell_word(relative(path, &self.prefix).as_bstr())).collect();
+        let words = words.unwrap_or_else(|| vec!["PATH…".to_owned()]);
+        let dashes = if words.iter().any(|word| word.starts_with('-')) { " --" } else { "" };
+        words.iter().fold(dashes.to_owned(), |all, word| format!("{all} {word}"))
+    }
+}
+
+/// A path of the work tree, as seen from one of its directories.
+fn relative(path: &RepoPath, from: &RepoPath) -> Vec<u8> {
+    let names =
+        |path: &RepoPath| path.as_bytes().split_str("/").filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
+    let (path, from): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (names(path), names(from));
+    let common = path.iter().zip(&from).take_while(|(a, b)| a == b).count().min(path.len().saturating_sub(1));
+    let up = from.len().saturating_sub(common);
+    let names = std::iter::repeat_n(b"..".to_vec(), up).chain(path.into_iter().skip(common));
+    names.collect::<Vec<_>>().join(&b"/"[..])
+}
+
+/// As one word of a POSIX shell; `None` for what cannot be typed.
+fn shell_word(path: &BStr) -> Option<String> {
+    let text = path.to_str().ok().filter(|text| !text.contains(git_agentlock::text::is_deceptive))?;
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:@%=".contains(c);
+    Some(if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_where_the_user_is() {
+        let path = |text: &str| RepoPath::new(text).expect(text);
+        for (of, from, told) in [
+            ("src/a", "", "src/a"),
+            ("src/a", "src", "a"),
+            ("src/a", "src/deep", "../a"),
+            ("a", "src/deep", "../../a"),
+            ("src", "src", "../src"),
+            ("src/b/c", "src/a", "../b/c"),
+        ] {
+            assert_eq!(relative(&path(of), &path(from)), told.as_bytes(), "{of} from {from}");
+        }
+    }
+
+    #[test]
+    fn words_can_be_pasted_into_a_shell() {
+        assert_eq!(shell_word("src/a".into()).as_deref(), Some("src/a"));
+        assert_eq!(shell_word("a b'c".into()).as_deref(), Some(r"'a b'\''c'"));
+        assert_eq!(shell_word("$(x)".into()).as_deref(), Some("'$(x)'"));
+        assert_eq!(shell_word("a\nb".into()), None);
+        assert_eq!(shell_word(b"\xff".as_bstr()), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! Which paths a commit changes: what it would contain, beside each of its parents.
+//!
+//! No list of all differences is made. Who asks names a file or a directory, and only the trees on the way to it are read; of a directory only
+//! those parts that differ. So the cost follows what is asked for, not the size of the repository.
+//!
+//! A path counts as changed when it differs from *every* parent, in content, kind or mode, or by not being there: what a merge takes over from
+//! one side as it is was committed there. Unmerged entries differ from everything; an intent to add (`git add -N`) is no entry, as it is none for `git commit`.
+//!
+//! **Limitations.** Objects are not fetched: in a partial clone that lacks a tree on the way, [`ChangesError::Object`] says so.
+
+mod side;
+mod tree;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{ObjectId, bstr};
+
+use self::{
+    side::{Item, Side, Staged, is_same},
+    tree::Trees,
+};
+use super::{Repository, RepositoryError};
+use crate::resource::{RepoPath, Target};
+
+/// No directory that a work tree could have is nested deeper; git stops here too (`core.maxTreeDepth`).
+const MAX_DEPTH: usize = 2048;
+
+/// Why it cannot be told what a commit changes. Whoever guards must not take this for "nothing".
+#[derive(Debug, thiserror::Error)]
+pub enum ChangesError {
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The index cannot be read.
+    #[error("git's index {} cannot be read: {reason}", crate::text::escape_path(path))]
+    Index {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A name does not lead to a commit.
+    #[error("{} cannot be resolved to a commit: {reason}", crate::text::escape(name.as_bytes()))]
+    Commit {
+        /// What was to be resolved, such as `HEAD`.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// An object cannot be read.
+    #[error("the object {id} cannot be read: {reason}")]
+    Object {
+        /// Which, in hex.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something that no work tree can contain.
+    #[error("'{}' in the commit cannot be a path in a work tree", crate::text::escape(.0))]
+    Path(BString),
+}
+
+/// The commits that the new one will have as parents, beside `HEAD`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merged<'a> {
+    /// Those that git has written to `MERGE_HEAD`; none when there is no such file.
+    MergeHead,
+    /// These, in hex: git has not written `MERGE_HEAD` yet.
+    These(&'a [String]),
+}
+
+/// A state of the files beside one or more earlier ones.
+pub struct Changes {
+    trees: Trees,
+    after: Side,
+    /// The trees of the parents; at least one.
+    before: Vec<Item>,
+}
+
+impl Changes {
+    /// What is staged, beside `HEAD` and what is merged into it. `index` is the file that git names (`GIT_INDEX_FILE`), else the repository's own.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be read. That there is no index, or no commit yet, is none.
+    pub fn staged(repository: &Repository, index: Option<&Path>, merged: Merged<'_>) -> Result<Self, ChangesError> {
+        let trees = Trees::open(repository)?;
+        let top = repository.work_tree.as_ref().unwrap_or(&repository.git_dir);
+        // As for git, a relative one is seen from the top of the work tree, where hooks run.
+        let path = index.map_or_else(|| repository.git_dir.join("index"), |index| top.join(index));
+        let index = Staged::read(&path, trees.hash())?;
+        let mut before = vec![trees.top_of_head()?];
+        let ids = match merged {
+            Merged::These(ids) => ids.to_vec(),
+            Merged::MergeHead => read_merge_head(&repository.git_dir)?,
+        };
+        for id in &ids {
+            before.push(trees.top_of_hex(id)?);
+        }
+        Ok(Self { trees, after: Side::Staged(Box::new(index)), before })
+    }
+
+    /// What `after` contains, beside what each of `before` contains. All are revisions: a commit id in hex, `HEAD`, a branch, `HEAD~1`, …
+    ///
+    /// # Errors
+    /// [`ChangesError`] when one of them cannot be resolved.
+    pub fn between(repository: &Repository, before: &[&str], after: &str) -> Result<Self, ChangesError> {
+        let trees = Trees::open(repository)?;
+        let before = before.iter().map(|name| trees.top_of(name)).collect::<Result<_, _>>()?;
+        let after = Side::Committed(trees.top_of(after)?);
+        Ok(Self { trees, after, before })
+    }
+
+    /// Whether the commit being made is a merge.
+    #[must_use]
+    pub fn is_merge(&self) -> bool {
+        self.before.len() > 1
+    }
+
+    /// The paths that are changed: of a file itself, of an area it and all below it; none for a named thing.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be told.
+    pub fn of(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
+        match target {
+            Target::File(path) => Ok(if self.is_changed(path.as_bytes())? { vec![path.clone()] } else { Vec::new() }),
+            Target::Area(path) => self.at_and_below(path.as_bytes()),
+            Target::Named(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn is_changed(&self, path: &BStr) -> Result<bool, ChangesError> {
+        let after = self.after.at(&self.trees, path)?;
+        for before in &self.before {
+            if are_same_leaf(after.as_ref(), self.trees.at(before, path)?.as_ref()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn at_and_below(&self, path: &BStr) -> Result<Vec<RepoPath>, ChangesError> {
+        let Some((first, others)) = self.before.split_first() else { return Ok(Vec::new()) };
+        let after = self.after.at(&self.trees, path)?;
+        let mut found = BTreeSet::new();
+        let mut walk = Walk { changes: self, path: path.to_owned(), depth: 0, found: &mut found };
+        walk.compare(after.as_ref(), self.trees.at(first, path)?.as_ref())?;
+        let mut changed = Vec::with_capacity(found.len());
+        for path in found {
+            if others.is_empty() || self.is_changed(path.as_bstr())? {
+                changed.push(RepoPath::new(path.clone()).map_err(|_| ChangesError::Path(path))?);
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Goes through two directories side by side, and down only where they differ.
+struct Walk<'w> {
+    changes: &'w Changes,
+    path: BString,
+    depth: usize,
+    found: &'w mut BTreeSet<BString>,
+}
+
+impl Walk<'_> {
+    fn compare(&mut self, after: Option<&Item>, before: Option<&Item>) -> Result<(), ChangesError> {
+        if is_same(after, before) {
+            return Ok(());
+        }
+        let is_leaf = |item: Option<&Item>| item.is_some_and(|item| !item.is_directory());
+        if (is_leaf(after) || is_leaf(before)) && !are_same_leaf(after, before) {
+            self.found.insert(self.path.clone());
+        }
+        let is_directory = |item: &&Item| item.is_directory();
+        let (after, before) = (after.filter(is_directory), before.filter(is_directory));
+        if after.is_none() && before.is_none() {
+            return Ok(());
+        }
+        if self.depth >= MAX_DEPTH {
+            return Err(ChangesError::Path(self.path.clone()));
+        }
+        let mut children = match after {
+            Some(item) => self.changes.after.children(&self.changes.trees, item, self.path.as_bstr())?,
+            None => Default::default(),
+        };
+        let before = before.map(|item| self.changes.trees.children(item)).transpose()?;
+        let mut pairs = Vec::new();
+        for (name, item) in before.iter().flat_map(|tree| tree.iter()) {
+            pairs.push((name.clone(), children.remove(name.as_bstr()), Some(item.clone())));
+        }
+        pairs.extend(children.into_iter().map(|(name, item)| (name, Some(item), None)));
+        let length = self.path.len();
+        for (name, after, before) in pairs {
+            if !self.path.is_empty() {
+                self.path.push(b'/');
+            }
+            self.path.extend_from_slice(&name);
+            self.depth = self.depth.saturating_add(1);
+            let compared = self.compare(after.as_ref(), before.as_ref());
+            self.depth = self.depth.saturating_sub(1);
+            self.path.truncate(length);
+            compared?;
+        }
+        Ok(())
+    }
+}
+
+fn are_same_leaf(after: Option<&Item>, before: Option<&Item>) -> bool {
+    let leaf = |item: Option<&Item>| item.filter(|item| !item.is_directory()).cloned();
+    is_same(leaf(after).as_ref(), leaf(before).as_ref())
+}
+
+/// The commits that are being merged, in hex.
+fn read_merge_head(git_dir: &Path) -> Result<Vec<String>, ChangesError> {
+    let path = git_dir.join("MERGE_HEAD");
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
+    }
+}
+
+/// One line of what gix has to say, safe to show.
+fn reason(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    crate::text::escape(text.lines().next().unwrap_or_default().as_bytes())
+}
+
+fn object_error(id: ObjectId, error: &dyn std::fmt::Display) -> ChangesError {
+    ChangesError::Object { id: id.to_string(), reason: reason(error) }
+}

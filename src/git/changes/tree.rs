@@ -1,0 +1,114 @@
+//! The committed side: trees in git's object database, each read once.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{ObjectId, bstr, objs::tree::EntryKind};
+
+use super::{
+    ChangesError, object_error, reason,
+    side::{Directory, Item, Leaf},
+};
+use crate::git::{Repository, RepositoryError};
+
+/// The names in one directory.
+pub(super) type Tree = std::collections::BTreeMap<BString, Item>;
+
+/// The repository's objects.
+pub(super) struct Trees {
+    repository: gix::Repository,
+    known: RefCell<HashMap<ObjectId, Rc<Tree>>>,
+}
+
+impl Trees {
+    /// Opens what [`Repository`] describes. Whether it may be trusted was decided when it was found; only its own configuration is read.
+    pub(super) fn open(repository: &Repository) -> Result<Self, ChangesError> {
+        let options = gix::open::Options::isolated();
+        let opened = gix::open_opts(&repository.git_dir, options).map_err(|error| RepositoryError::Unusable {
+            path: repository.git_dir.clone(),
+            reason: reason(&error.probable_cause()),
+        })?;
+        Ok(Self { repository: opened, known: RefCell::default() })
+    }
+
+    pub(super) fn hash(&self) -> gix::hash::Kind {
+        self.repository.object_hash()
+    }
+
+    /// The top directory of `HEAD`; an empty one before the first commit.
+    pub(super) fn top_of_head(&self) -> Result<Item, ChangesError> {
+        let error = |why: String| ChangesError::Commit { name: "HEAD".to_owned(), reason: why };
+        let mut head = self.repository.head().map_err(|cause| error(reason(&cause.probable_cause())))?;
+        if head.is_unborn() {
+            return Ok(Item::Directory(Directory::Tree(ObjectId::empty_tree(self.hash()))));
+        }
+        let commit = head.peel_to_commit().map_err(|cause| error(reason(&cause.probable_cause())))?;
+        self.top_of_commit("HEAD", commit.id)
+    }
+
+    /// The top directory of a commit whose id is given in hex.
+    pub(super) fn top_of_hex(&self, hex: &str) -> Result<Item, ChangesError> {
+        let id = ObjectId::from_hex(hex.as_bytes())
+            .map_err(|_| ChangesError::Commit { name: hex.to_owned(), reason: "it is no object id".to_owned() })?;
+        self.top_of_commit(hex, id)
+    }
+
+    /// The top directory of a revision.
+    pub(super) fn top_of(&self, name: &str) -> Result<Item, ChangesError> {
+        if name == "HEAD" {
+            return self.top_of_head();
+        }
+        self.top_of_hex(name)
+    }
+
+    fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
+        let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
+        let commit = self.repository.find_commit(id).map_err(|cause| error(reason(&cause.probable_cause())))?;
+        let tree = commit.tree_id().map_err(|cause| error(reason(&cause.probable_cause())))?;
+        Ok(Item::Directory(Directory::Tree(tree.detach())))
+    }
+
+    /// What is at a path below a directory.
+    pub(super) fn at(&self, top: &Item, path: &BStr) -> Result<Option<Item>, ChangesError> {
+        let mut here = top.clone();
+        for name in path.split_str("/").filter(|name| !name.is_empty()) {
+            let Item::Directory(_) = &here else { return Ok(None) };
+            match self.children(&here)?.get(name.as_bstr()) {
+                Some(item) => here = item.clone(),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(here))
+    }
+
+    /// The names in a directory; none in what is no directory, or not a committed one.
+    pub(super) fn children(&self, item: &Item) -> Result<Rc<Tree>, ChangesError> {
+        match item {
+            Item::Directory(Directory::Tree(id)) => self.read(*id),
+            _ => Ok(Rc::default()),
+        }
+    }
+
+    fn read(&self, id: ObjectId) -> Result<Rc<Tree>, ChangesError> {
+        if id.is_empty_tree() {
+            return Ok(Rc::default());
+        }
+        if let Some(tree) = self.known.borrow().get(&id) {
+            return Ok(Rc::clone(tree));
+        }
+        let object = self.repository.find_tree(id).map_err(|error| object_error(id, &error.probable_cause()))?;
+        let mut tree = Tree::new();
+        for entry in object.iter() {
+            let entry = entry.map_err(|error| object_error(id, &error))?;
+            let (mode, child) = (entry.mode().kind(), entry.object_id());
+            let item = match mode {
+                EntryKind::Tree => Item::Directory(Directory::Tree(child)),
+                kind => Item::Leaf(Leaf { kind, id: child }),
+            };
+            tree.insert(entry.filename().to_owned(), item);
+        }
+        let tree = Rc::new(tree);
+        self.known.borrow_mut().insert(id, Rc::clone(&tree));
+        Ok(tree)
+    }
+}
