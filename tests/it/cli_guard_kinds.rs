@@ -62,6 +62,10 @@ kinds! {
     c44_a_partial_clone_without_trees "partial-treeless"
     c44_borrowed_objects "alternates"
     c44_a_sparse_index "sparse"
+    c44_packed_objects_and_references "packed"
+    c44_a_git_directory_that_lies_elsewhere "separate-git-dir"
+    c44_a_commit_that_is_replaced "replaced"
+    c44_a_detached_head "detached"
     c44_what_git_suggests_for_many_files "many-files"
     c46_a_submodule "submodule"
     c46_a_submodule_of_a_submodule "nested-submodule"
@@ -286,6 +290,38 @@ fn c44_an_extension_that_nobody_knows() {
     at.ok(["add", "src/a"]);
     at.ok(["config", "core.repositoryformatversion", "1"]);
     at.ok(["config", "extensions.foo", "1"]);
-    assert_ne!(at.git(["status"]).code(), 0, "git refuses");
+    assert!(!sandbox.command("git", &top).arg("status").output().unwrap().status.success(), "git refuses");
     at.judged(4).err_has(&["foo", "AGENTLOCK_GUARD=off"]);
+}
+
+/// git looks for the shared part in the git directory, wherever the index is; that is more than can be told here.
+#[test]
+fn c76_a_split_index_away_from_its_shared_part_cannot_be_told() {
+    let sandbox = Sandbox::new();
+    let Some(top) = sandbox.fixture("split-index") else { return };
+    let at = sandbox.committer(&top, "A").env("GIT_INDEX_FILE", sandbox.root().join("index"));
+    at.ok(["read-tree", "HEAD"]);
+    at.ok(["update-index", "--split-index"]);
+    at.change("src/b");
+    at.ok(["add", "src/b"]);
+    at.judged(0);
+    at.hold("B", "src/b");
+    at.stopped(4, ["commit", "-qm", "held"]).err_has(&["sharedindex", "git commit --no-verify"]);
+}
+
+/// Objects that are where a variable says cannot be found here, and are not taken for none.
+#[test]
+fn c44_objects_in_a_directory_that_only_the_environment_names_cannot_be_told() {
+    for variable in ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"] {
+        let (sandbox, top) = Sandbox::guarded();
+        let objects = sandbox.root().join("objects");
+        fs::rename(top.join(".git/objects"), &objects).unwrap();
+        fs::create_dir(top.join(".git/objects")).unwrap();
+        let at = sandbox.committer(&top, "A").env(variable, &objects);
+        at.hold("B", "src/a");
+        at.change("src/b");
+        at.stopped(4, ["commit", "-qam", "another"]).err_has(&["HEAD", "git commit --no-verify"]);
+        at.give_back("B", "src/a");
+        at.passes(["commit", "-qam", "another"]);
+    }
 }

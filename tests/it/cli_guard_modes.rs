@@ -30,7 +30,7 @@ fn only_warns(at: &Committer<'_>) {
     let ran = at.judged(0);
     is_blamed("warning", &ran, &["src/a"]);
     is_blamed("error", &ran, &[]);
-    ran.err_has(&["warning: src/a: held by B since "]);
+    ran.err_has(&["warning: cannot commit src/a: held by B since "]);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn c76_a_head_that_cannot_be_read_is_no_first_commit() {
     let (sandbox, top) = with_a_conflict();
     let at = sandbox.committer(&top, "A");
     fs::write(top.join(".git/refs/heads/main"), "nonsense\n").unwrap();
-    cannot_tell(&at, &["main"]);
+    cannot_tell(&at, &["HEAD"]);
 }
 
 #[test]
@@ -248,13 +248,13 @@ fn c51_a_policy_file_that_cannot_be_used_is_told_and_left_out() {
     at.judged(1).err_has(&["warning: ", ".agentlock.toml"]);
     // The layers that can be read still count.
     policy(&top, "[guard]\nmode = \"warn\"\n");
-    at.judged(0).err_has(&["warning: src/a: held by B"]);
+    at.judged(0).err_has(&["warning: cannot commit src/a: held by B"]);
 }
 
 #[track_caller]
 fn only_warns_of_path(at: &Committer<'_>) {
     let ran = at.judged(0);
-    ran.err_has(&["warning: src/a: held by B", "agentlock.toml"]);
+    ran.err_has(&["warning: cannot commit src/a: held by B", "agentlock.toml"]);
     assert!(!ran.err().contains("error: "), "{ran:#?}");
 }
 

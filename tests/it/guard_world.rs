@@ -227,7 +227,7 @@ impl<'s> Committer<'s> {
 #[track_caller]
 pub(crate) fn is_blamed(level: &str, ran: &Ran, blamed: &[&str]) {
     let text = ran.err();
-    let level = format!("{level}: ");
+    let level = format!("{level}: cannot commit ");
     let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(&level)).collect();
     assert_eq!(lines.len(), blamed.len(), "{blamed:?} are blamed: {ran:#?}");
     for path in blamed {
