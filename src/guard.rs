@@ -80,6 +80,7 @@ impl Case<'_> {
                 }
             }
         }
+        only_the_worst(&mut refusals);
         refusals.sort_by(|a, b| a.resource.path().cmp(&b.resource.path()));
         Ok(refusals)
     }
@@ -157,6 +158,14 @@ fn changed_within<E>(resource: &Resource, changed: &ChangedPaths<'_, E>) -> Resu
     }
     let all = changed(&Target::Area(RepoPath::top()))?;
     Ok(all.into_iter().filter(|path| resource.covers(&file(&resource.scope, path.clone()))).collect())
+}
+
+/// Of a path that somebody holds now, it is not told as well that it was lost to them.
+fn only_the_worst(refusals: &mut Vec<Refusal>) {
+    let is_held = |refusal: &Refusal| matches!(refusal.objection, Objection::Held(_));
+    let held: BTreeSet<Resource> =
+        refusals.iter().filter(|refusal| is_held(refusal)).map(|refusal| refusal.resource.clone()).collect();
+    refusals.retain(|refusal| is_held(refusal) || !held.contains(&refusal.resource));
 }
 
 /// Adds those of `required` that are changed without a lease, unless there is something worse to say of them.

@@ -17,7 +17,9 @@ pub(super) fn variable(name: &str) -> Option<OsString> {
 pub(super) fn merged_heads() -> Vec<String> {
     #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
     let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-    names.filter_map(|name| name.strip_prefix("GITHEAD_").map(str::to_owned)).collect()
+    // What is no object id is not git's. A parent less makes the guard stricter, never milder.
+    let is_id = |name: &String| matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    names.filter_map(|name| name.strip_prefix("GITHEAD_").map(str::to_owned)).filter(is_id).collect()
 }
 
 /// The current directory, or the one that `-C` names.

@@ -103,15 +103,41 @@ impl Changes {
         Ok(Self { trees, after: Side::Staged(Box::new(index)), before })
     }
 
-    /// What `after` contains, beside what each of `before` contains. All are revisions: a commit id in hex, `HEAD`, a branch, `HEAD~1`, …
+    /// What `after` contains, beside what `before` contains. Both are revisions: a commit id in hex, `HEAD`, a branch, `HEAD~1`, …; `None` is an empty directory.
     ///
     /// # Errors
     /// [`ChangesError`] when one of them cannot be resolved.
-    pub fn between(repository: &Repository, before: &[&str], after: &str) -> Result<Self, ChangesError> {
+    pub fn between(repository: &Repository, before: &str, after: Option<&str>) -> Result<Self, ChangesError> {
         let trees = Trees::open(repository)?;
-        let before = before.iter().map(|name| trees.top_of(name)).collect::<Result<_, _>>()?;
-        let after = Side::Committed(trees.top_of(after)?);
-        Ok(Self { trees, after, before })
+        let before = vec![trees.top_of(before)?];
+        let after = match after {
+            Some(after) => trees.top_of(after)?,
+            None => trees.nothing(),
+        };
+        Ok(Self { trees, after: Side::Committed(after), before })
+    }
+
+    /// What the commit that was just made has changed: what `HEAD` contains, beside its parents and the commit that was `HEAD` before (of an amended
+    /// commit, that one), as far as the reflog tells.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when they cannot be read.
+    pub fn of_last_commit(repository: &Repository) -> Result<Self, ChangesError> {
+        let trees = Trees::open(repository)?;
+        let after = trees.top_of_head()?;
+        let mut before = Vec::new();
+        if let Some(head) = trees.head()? {
+            for parent in trees.parents(head)? {
+                before.push(trees.top_of_commit("a parent of HEAD", parent)?);
+            }
+            if let Some(previous) = previous_head(&repository.git_dir, &head) {
+                before.extend(trees.top_of_hex(&previous).ok());
+            }
+        }
+        if before.is_empty() {
+            before.push(trees.nothing());
+        }
+        Ok(Self { trees, after: Side::Committed(after), before })
     }
 
     /// Whether the commit being made is a merge.
@@ -252,6 +278,21 @@ fn read_merge_head(git_dir: &Path) -> Result<Vec<String>, ChangesError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
     }
+}
+
+/// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known.
+fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<String> {
+    /// A line has two ids, a name, a time and the first line of a message.
+    const ENOUGH: i64 = 64 * 1024;
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let mut file = std::fs::File::open(git_dir.join("logs/HEAD")).ok()?;
+    file.seek(SeekFrom::End(-ENOUGH)).or_else(|_| file.seek(SeekFrom::Start(0))).ok()?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).ok()?;
+    let last = end.lines().next_back()?;
+    let mut words = last.split_str(" ");
+    let (old, new) = (words.next()?, words.next()?);
+    (new == head.to_string().as_bytes()).then(|| old.to_str_lossy().into_owned())
 }
 
 /// One line of what gix has to say, safe to show.
