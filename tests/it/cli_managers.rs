@@ -13,6 +13,10 @@ use crate::sandbox::{Sandbox, store_of};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
+fn readme() -> String {
+    fs::read_to_string(Path::new(HERE).join("README.md")).unwrap()
+}
+
 fn fixture(name: &str) -> String {
     fs::read_to_string(Path::new(HERE).join("fixtures/hook-managers").join(name)).unwrap()
 }
@@ -67,12 +71,16 @@ const PRE_COMMIT: Manager =
 const PREK: Manager =
     Manager { set_up: |sandbox, repo| install_with("prek", sandbox, repo), in_a_linked_work_tree: nothing };
 
+fn install_lefthook(sandbox: &Sandbox, repo: &Path) {
+    let mut install = sandbox.command("lefthook", repo);
+    install.arg("install");
+    done(install);
+}
+
 const LEFTHOOK: Manager = Manager {
     set_up: |sandbox, repo| {
         configure(sandbox, repo, &[("lefthook.yml", "lefthook.yml")]);
-        let mut install = sandbox.command("lefthook", repo);
-        install.arg("install");
-        done(install);
+        install_lefthook(sandbox, repo);
     },
     in_a_linked_work_tree: nothing,
 };
@@ -345,6 +353,52 @@ fn husky_guards_a_new_linked_work_tree_only_after_it_has_run_there() {
     world.commit_in("A", &linked, &["-a"]).is_refused_for("src/a", "B");
 }
 
+/// What the README says of the hooks that only tell.
+fn what_went_past_is_told(manager: &Manager, install: fn(&Sandbox, &Path), hook: impl Fn(&str) -> (PathBuf, String)) {
+    let world = World::of(manager);
+    for name in ["post-merge", "post-checkout"] {
+        let (file, text) = hook(name);
+        let file = world.repo.join(file);
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        fs::write(file, before + &text).unwrap();
+    }
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qnm", "more hooks"]);
+    install(&world.sandbox, &world.repo);
+    world.git(&["switch", "-qc", "f"]);
+    world.write("src/a", "2\n");
+    world.git(&["commit", "-qnam", "f"]);
+    world.git(&["switch", "-q", "main"]);
+    world.hold("src/a");
+    let git = |arguments: &[&str]| world.told(world.command("A", &world.repo, arguments), &world.repo);
+    git(&["switch", "-q", "f"]).passes().says("git checkout has changed src/a: held by B ");
+    git(&["switch", "-q", "main"]).passes();
+    git(&["merge", "-q", "f"]).passes().says("git merge has changed src/a: held by B ");
+}
+
+#[test]
+#[ignore = "needs node and husky"]
+fn husky_tells_what_went_past() {
+    let readme = readme();
+    assert!(readme.contains("`git-agentlock guard --hook post-merge \"$@\"` in a file of husky's"), "{readme}");
+    what_went_past_is_told(&HUSKY, run_husky, |name| {
+        (format!(".husky/{name}").into(), format!("git-agentlock guard --hook {name} \"$@\"\n"))
+    });
+}
+
+#[test]
+#[ignore = "needs lefthook"]
+fn lefthook_tells_what_went_past() {
+    let readme = readme();
+    assert!(readme.contains("`git-agentlock guard --hook post-merge {0}` in a job of lefthook's"), "{readme}");
+    what_went_past_is_told(&LEFTHOOK, install_lefthook, |name| {
+        let job = format!(
+            "{name}:\n  jobs:\n    - name: git-agentlock\n      run: git-agentlock guard --hook {name} {{0}}\n"
+        );
+        ("lefthook.yml".into(), job)
+    });
+}
+
 /// The hooks that build the program, with the repository as it is here.
 #[test]
 #[ignore = "needs pre-commit, and builds the program"]
@@ -403,7 +457,7 @@ fn where_rust_is() -> Vec<(&'static str, PathBuf)> {
 
 #[test]
 fn the_set_ups_in_the_readme_are_those_that_are_tested() {
-    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).unwrap();
+    let readme = readme();
     for name in ["pre-commit-config.yaml", "lefthook.yml"] {
         assert!(readme.contains(&format!("```yaml\n{}```\n", fixture(name))), "{name}");
     }
