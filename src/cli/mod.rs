@@ -12,6 +12,7 @@ mod policy_files;
 mod render;
 mod signals;
 mod targets;
+mod trial;
 mod values;
 
 use std::{ffi::OsString, process::ExitCode};

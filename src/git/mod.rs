@@ -7,6 +7,7 @@ pub mod attributes;
 pub mod changes;
 pub mod locate;
 mod path;
+pub mod reftable;
 
 use std::{
     io,

@@ -82,7 +82,7 @@ pub(super) fn quarantined(at: Timestamp, key: ResourceKey, by: Option<&Owner>, r
 pub struct Past {
     /// When.
     pub at: Timestamp,
-    /// What: `granted`, `taken_over`, `expired`, `released`, `broken`, `pruned`, `quarantined`, or what a later version writes.
+    /// What: `granted`, `taken_over`, `expired`, `released`, `broken`, `pruned`, `went_past`, `quarantined`, or what a later version writes.
     pub event: String,
     /// Of which resource; `None` when it was too long for a line, or could not be read. The key names it all the same.
     pub resource: Option<Resource>,
@@ -92,7 +92,7 @@ pub struct Past {
     pub owner: Option<Owner>,
     /// Its token.
     pub token: Option<Token>,
-    /// Whose lease it replaced, or who broke it.
+    /// Whose lease it replaced, who broke it, or who went past it.
     pub other: Option<Owner>,
     /// Why.
     pub reason: Option<Reason>,

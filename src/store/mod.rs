@@ -197,6 +197,8 @@ pub enum Event {
     Broken,
     /// An expired or ended record was removed.
     Pruned,
+    /// Git changed what somebody held, by a way that no hook can refuse.
+    WentPast,
 }
 
 impl Event {
@@ -210,6 +212,7 @@ impl Event {
             Self::Released => "released",
             Self::Broken => "broken",
             Self::Pruned => "pruned",
+            Self::WentPast => "went_past",
         }
     }
 }
@@ -227,7 +230,7 @@ pub struct JournalLine {
     pub owner: Owner,
     /// Its token; `None` stands for the fresh token that this very change gave to the resource.
     pub token: Option<Token>,
-    /// Whose lease it replaced, or who broke it.
+    /// Whose lease it replaced, who broke it, or who went past it.
     pub other: Option<Owner>,
     /// Why.
     pub reason: Option<Reason>,

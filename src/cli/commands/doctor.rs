@@ -1,6 +1,6 @@
 //! `doctor`: is the store healthy?
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use git_agentlock::{
@@ -9,7 +9,7 @@ use git_agentlock::{
     owner::Owner,
     record::Reason,
     resource::Project,
-    store::{Unreadable, file::diagnose::Ailment},
+    store::{Event, Past, Unreadable, file::diagnose::Ailment},
     text::escape_path,
 };
 
@@ -236,7 +236,33 @@ fn of_leases(locks: &Locks<'_>, whole: &Whole, whole_store: bool, now: &Now) -> 
         }
     }
     findings.extend(leases.iter().filter_map(|lease| orphaned(lease, whole)));
+    findings.extend(went_past(whole, &mine));
     Ok(findings)
+}
+
+/// Changes that git made of what is still held by the same lease, as hooks have noted them: the last of each path.
+fn went_past(whole: &Whole, leases: &[&Lease]) -> Vec<Finding> {
+    let is_live = |past: &Past| {
+        let is_it = |lease: &&&Lease| {
+            Some(&lease.owner) == past.owner.as_ref() && Some(lease.token) == past.token && lease.state == State::Live
+        };
+        past.event == Event::WentPast.as_str() && leases.iter().any(|lease| is_it(&lease))
+    };
+    // What the journal cannot tell is no finding: nothing depends on it.
+    let history = whole.store.history().unwrap_or_default();
+    let last: BTreeMap<_, &Past> = history.iter().filter(|past| is_live(past)).map(|past| (past.key, past)).collect();
+    let finding = |past: &&Past| {
+        let by = past.other.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();
+        let what = past.reason.as_ref().map_or("git".to_owned(), ToString::to_string);
+        let path = past.resource.as_ref().map_or_else(|| past.key.to_hex(), ToString::to_string);
+        let owner = past.owner.as_ref().map(ToString::to_string).unwrap_or_default();
+        Finding::new(
+            "went_past",
+            format!("{what}{by} changed {path} at {}, past the lease of {owner}", human::moment(past.at)),
+            format!("see with {owner} that nothing was lost; the finding ends with the lease"),
+        )
+    };
+    last.values().map(finding).collect()
 }
 
 /// A live lease whose repository or work tree is no longer where it was. Nobody is told that it is free.

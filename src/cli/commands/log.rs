@@ -117,7 +117,7 @@ fn line(past: &Past) -> String {
     let other = match (past.event.as_str(), &past.other) {
         ("taken_over", Some(other)) => format!(", from {other}"),
         (_, Some(other)) => format!(", by {other}"),
-        ("broken" | "quarantined", None) => ", by somebody without a name".to_owned(),
+        ("broken" | "quarantined" | "went_past", None) => ", by somebody without a name".to_owned(),
         _ => String::new(),
     };
     let reason = past.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();

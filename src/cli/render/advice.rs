@@ -8,21 +8,27 @@ use git_agentlock::{
 };
 
 use super::human;
+use crate::cli::trial::Operation;
 
 /// How to get past a guard that cannot tell.
 pub(crate) const BYPASS: &str =
     "to commit all the same, without being guarded: git commit --no-verify, or AGENTLOCK_GUARD=off in the environment";
 
+/// The same for a rebase.
+pub(crate) const BYPASS_OF_REBASE: &str =
+    "to rebase all the same, without being guarded: git rebase --no-verify, or AGENTLOCK_GUARD=off in the environment";
+
 /// More paths than these are not spelt out.
-const MAX_PATHS: usize = 8;
+pub(crate) const MAX_PATHS: usize = 8;
 
 /// What there is to know about a refused commit.
 pub(crate) struct Advice<'a> {
     pub(crate) refusals: &'a [Refusal],
     /// Whether of some path it cannot be told who holds it.
     pub(crate) is_unknown: bool,
-    /// All that the commit changes.
-    pub(crate) staged: Vec<RepoPath>,
+    pub(crate) operation: &'a Operation,
+    /// Some of what the commit changes and nobody objects to: all of it, unless it is more than [`MAX_PATHS`].
+    pub(crate) rest: Vec<RepoPath>,
     pub(crate) is_merge: bool,
     pub(crate) committer: Option<&'a Owner>,
     /// The directory in which the user called git, from the top of the work tree.
@@ -46,9 +52,18 @@ impl Advice<'_> {
                     .to_owned(),
             );
         }
-        if !held.is_empty() {
-            hints.push(self.commit_the_rest());
-            hints.push(self.wait(&held));
+        match self.operation {
+            _ if held.is_empty() => {}
+            Operation::Rebase { .. } => {
+                hints.push("rebase when they are free, or in a work tree of its own (git worktree add), whose files nobody else edits".to_owned());
+            }
+            operation if operation.is_past() => {
+                hints.push("it went past the guard: talk to them; `git agentlock log` has noted it".to_owned());
+            }
+            _ => {
+                hints.push(self.commit_the_rest());
+                hints.push(self.wait(&held));
+            }
         }
         if !to_acquire.is_empty() {
             let owner = if self.committer.is_some() { "" } else { " --owner ID" };
@@ -61,7 +76,7 @@ impl Advice<'_> {
         }
         if self.is_unknown {
             hints.push("`git agentlock doctor` tells what is wrong with the record, and what to do".to_owned());
-            hints.push(BYPASS.to_owned());
+            hints.push(self.operation.bypass().to_owned());
         }
         hints
     }
@@ -71,8 +86,7 @@ impl Advice<'_> {
             return "a merge is committed whole: conclude it when they are free, or go back with git merge --abort"
                 .to_owned();
         }
-        let is_refused = |path: &&RepoPath| self.refusals.iter().any(|refusal| refusal.resource.path() == Some(path));
-        let rest: Vec<&RepoPath> = self.staged.iter().filter(|path| !is_refused(path)).collect();
+        let rest: Vec<&RepoPath> = self.rest.iter().collect();
         if rest.is_empty() {
             return "nothing else is staged; what you stage besides can be committed with git commit --only PATH…"
                 .to_owned();

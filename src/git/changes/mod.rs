@@ -12,7 +12,7 @@ mod side;
 mod tree;
 
 use std::{
-    collections::BTreeSet,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -103,15 +103,41 @@ impl Changes {
         Ok(Self { trees, after: Side::Staged(Box::new(index)), before })
     }
 
-    /// What `after` contains, beside what each of `before` contains. All are revisions: a commit id in hex, `HEAD`, a branch, `HEAD~1`, …
+    /// What `after` contains, beside what `before` contains. Both are revisions: a commit id in hex, `HEAD`, a branch, `HEAD~1`, …; `None` is an empty directory.
     ///
     /// # Errors
     /// [`ChangesError`] when one of them cannot be resolved.
-    pub fn between(repository: &Repository, before: &[&str], after: &str) -> Result<Self, ChangesError> {
+    pub fn between(repository: &Repository, before: &str, after: Option<&str>) -> Result<Self, ChangesError> {
         let trees = Trees::open(repository)?;
-        let before = before.iter().map(|name| trees.top_of(name)).collect::<Result<_, _>>()?;
-        let after = Side::Committed(trees.top_of(after)?);
-        Ok(Self { trees, after, before })
+        let before = vec![trees.top_of(before)?];
+        let after = match after {
+            Some(after) => trees.top_of(after)?,
+            None => trees.nothing(),
+        };
+        Ok(Self { trees, after: Side::Committed(after), before })
+    }
+
+    /// What the commit that was just made has changed: what `HEAD` contains, beside its parents and the commit that was `HEAD` before (of an amended
+    /// commit, that one), as far as the reflog tells.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when they cannot be read.
+    pub fn of_last_commit(repository: &Repository) -> Result<Self, ChangesError> {
+        let trees = Trees::open(repository)?;
+        let after = trees.top_of_head()?;
+        let mut before = Vec::new();
+        if let Some(head) = trees.head()? {
+            for parent in trees.parents(head)? {
+                before.push(trees.top_of_commit("a parent of HEAD", parent)?);
+            }
+            if let Some(previous) = previous_head(&repository.git_dir, &head) {
+                before.extend(trees.top_of_hex(&previous).ok());
+            }
+        }
+        if before.is_empty() {
+            before.push(trees.nothing());
+        }
+        Ok(Self { trees, after: Side::Committed(after), before })
     }
 
     /// Whether the commit being made is a merge.
@@ -143,18 +169,43 @@ impl Changes {
     }
 
     fn at_and_below(&self, path: &BStr) -> Result<Vec<RepoPath>, ChangesError> {
-        let Some((first, others)) = self.before.split_first() else { return Ok(Vec::new()) };
-        let after = self.after.at(&self.trees, path)?;
-        let mut found = BTreeSet::new();
-        let mut walk = Walk { changes: self, path: path.to_owned(), depth: 0, found: &mut found };
-        walk.compare(after.as_ref(), self.trees.at(first, path)?.as_ref())?;
-        let mut changed = Vec::with_capacity(found.len());
-        for path in found {
-            if others.is_empty() || self.is_changed(path.as_bstr())? {
-                changed.push(RepoPath::new(path.clone()).map_err(|_| ChangesError::Path(path))?);
+        let mut found = Vec::new();
+        self.walk(path, &mut |path| {
+            found.push(path);
+            ControlFlow::Continue(())
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// The first few of all changed paths that are wanted, in no particular order.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be told.
+    pub fn some(&self, limit: usize, is_wanted: impl Fn(&RepoPath) -> bool) -> Result<Vec<RepoPath>, ChangesError> {
+        let mut found = Vec::new();
+        self.walk(BStr::new(""), &mut |path| {
+            if found.len() < limit && is_wanted(&path) {
+                found.push(path);
             }
-        }
-        Ok(changed)
+            if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Shows every changed path at and below `path`, until `visit` has seen enough.
+    fn walk(&self, path: &BStr, visit: &mut dyn FnMut(RepoPath) -> ControlFlow<()>) -> Result<(), ChangesError> {
+        let Some((first, others)) = self.before.split_first() else { return Ok(()) };
+        let (after, before) = (self.after.at(&self.trees, path)?, self.trees.at(first, path)?);
+        let mut visit = |path: &BStr| {
+            if !others.is_empty() && !self.is_changed(path)? {
+                return Ok(ControlFlow::Continue(()));
+            }
+            Ok(visit(RepoPath::new(path).map_err(|_| ChangesError::Path(path.to_owned()))?))
+        };
+        let mut walk = Walk { changes: self, path: path.to_owned(), depth: 0, visit: &mut visit };
+        walk.compare(after.as_ref(), before.as_ref()).map(drop)
     }
 }
 
@@ -163,22 +214,25 @@ struct Walk<'w> {
     changes: &'w Changes,
     path: BString,
     depth: usize,
-    found: &'w mut BTreeSet<BString>,
+    visit: &'w mut dyn FnMut(&BStr) -> Result<ControlFlow<()>, ChangesError>,
 }
 
 impl Walk<'_> {
-    fn compare(&mut self, after: Option<&Item>, before: Option<&Item>) -> Result<(), ChangesError> {
+    fn compare(&mut self, after: Option<&Item>, before: Option<&Item>) -> Result<ControlFlow<()>, ChangesError> {
         if is_same(after, before) {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
         let is_leaf = |item: Option<&Item>| item.is_some_and(|item| !item.is_directory());
-        if (is_leaf(after) || is_leaf(before)) && !are_same_leaf(after, before) {
-            self.found.insert(self.path.clone());
+        if (is_leaf(after) || is_leaf(before))
+            && !are_same_leaf(after, before)
+            && (self.visit)(self.path.as_bstr())?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
         }
         let is_directory = |item: &&Item| item.is_directory();
         let (after, before) = (after.filter(is_directory), before.filter(is_directory));
         if after.is_none() && before.is_none() {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
         if self.depth >= MAX_DEPTH {
             return Err(ChangesError::Path(self.path.clone()));
@@ -203,9 +257,11 @@ impl Walk<'_> {
             let compared = self.compare(after.as_ref(), before.as_ref());
             self.depth = self.depth.saturating_sub(1);
             self.path.truncate(length);
-            compared?;
+            if compared?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -222,6 +278,21 @@ fn read_merge_head(git_dir: &Path) -> Result<Vec<String>, ChangesError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
     }
+}
+
+/// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known.
+fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<String> {
+    /// A line has two ids, a name, a time and the first line of a message.
+    const ENOUGH: i64 = 64 * 1024;
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let mut file = std::fs::File::open(git_dir.join("logs/HEAD")).ok()?;
+    file.seek(SeekFrom::End(-ENOUGH)).or_else(|_| file.seek(SeekFrom::Start(0))).ok()?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).ok()?;
+    let last = end.lines().next_back()?;
+    let mut words = last.split_str(" ");
+    let (old, new) = (words.next()?, words.next()?);
+    (new == head.to_string().as_bytes()).then(|| old.to_str_lossy().into_owned())
 }
 
 /// One line of what gix has to say, safe to show.

@@ -9,7 +9,7 @@ use super::{
     ChangesError, object_error, reason,
     side::{Directory, Item, Leaf},
 };
-use crate::git::{Repository, RepositoryError};
+use crate::git::{Repository, RepositoryError, reftable};
 
 /// The names in one directory.
 pub(super) type Tree = std::collections::BTreeMap<BString, Item>;
@@ -37,16 +37,52 @@ impl Trees {
 
     /// The top directory of `HEAD`; an empty one before the first commit.
     pub(super) fn top_of_head(&self) -> Result<Item, ChangesError> {
+        match self.head()? {
+            None => Ok(self.nothing()),
+            Some(id) => self.top_of_commit("HEAD", id),
+        }
+    }
+
+    /// An empty directory.
+    pub(super) fn nothing(&self) -> Item {
+        Item::Directory(Directory::Tree(ObjectId::empty_tree(self.hash())))
+    }
+
+    /// The commit of `HEAD`; `None` before the first.
+    pub(super) fn head(&self) -> Result<Option<ObjectId>, ChangesError> {
+        if self.has_reftable() {
+            return self.in_reftable("HEAD");
+        }
         let error = |why: String| ChangesError::Commit { name: "HEAD".to_owned(), reason: why };
         let mut head = self.repository.head().map_err(|cause| error(reason(&cause.probable_cause())))?;
         if head.is_unborn() {
-            return Ok(Item::Directory(Directory::Tree(ObjectId::empty_tree(self.hash()))));
+            return Ok(None);
         }
         let commit = head.peel_to_commit().map_err(|cause| error(reason(&cause.probable_cause())))?;
-        self.top_of_commit("HEAD", commit.id)
+        Ok(Some(commit.id))
     }
 
-    /// The top directory of a commit whose id is given in hex.
+    /// gix reads no reftables: to it, every branch of such a repository is unborn.
+    fn has_reftable(&self) -> bool {
+        let format = self.repository.config_snapshot().string("extensions.refStorage");
+        format.is_some_and(|format| format.eq_ignore_ascii_case(b"reftable"))
+    }
+
+    fn in_reftable(&self, name: &str) -> Result<Option<ObjectId>, ChangesError> {
+        let (git_dir, common_dir) = (self.repository.git_dir(), self.repository.common_dir());
+        let found = reftable::resolve(git_dir, common_dir, name.into(), self.hash().len_in_bytes());
+        let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
+        let id = found.map_err(|cause| error(cause.to_string()))?;
+        id.map(|id| ObjectId::try_from(id.as_slice()).map_err(|cause| error(reason(&cause)))).transpose()
+    }
+
+    /// The parents of a commit.
+    pub(super) fn parents(&self, id: ObjectId) -> Result<Vec<ObjectId>, ChangesError> {
+        let commit = self.repository.find_commit(id).map_err(|error| object_error(id, &error.probable_cause()))?;
+        Ok(commit.parent_ids().map(gix::Id::detach).collect())
+    }
+
+    /// The top directory of a commit, by its id in hex.
     pub(super) fn top_of_hex(&self, hex: &str) -> Result<Item, ChangesError> {
         let id = ObjectId::from_hex(hex.as_bytes())
             .map_err(|_| ChangesError::Commit { name: hex.to_owned(), reason: "it is no object id".to_owned() })?;
@@ -58,12 +94,27 @@ impl Trees {
         if name == "HEAD" {
             return self.top_of_head();
         }
-        self.top_of_hex(name)
+        if let Ok(id) = ObjectId::from_hex(name.as_bytes()) {
+            return self.top_of_commit(name, id);
+        }
+        let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
+        if self.has_reftable() {
+            for place in ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"] {
+                if let Some(id) = self.in_reftable(&format!("{place}{name}"))? {
+                    return self.top_of_commit(name, id);
+                }
+            }
+            return Err(error("no ref is called so".to_owned()));
+        }
+        let found = self.repository.rev_parse_single(name);
+        let id = found.map_err(|cause| error(reason(&cause.probable_cause())))?;
+        self.top_of_commit(name, id.detach())
     }
 
-    fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
+    pub(super) fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
-        let commit = self.repository.find_commit(id).map_err(|cause| error(reason(&cause.probable_cause())))?;
+        let object = self.repository.find_object(id).map_err(|cause| error(reason(&cause.probable_cause())))?;
+        let commit = object.peel_to_commit().map_err(|cause| error(reason(&cause.probable_cause())))?;
         let tree = commit.tree_id().map_err(|cause| error(reason(&cause.probable_cause())))?;
         Ok(Item::Directory(Directory::Tree(tree.detach())))
     }

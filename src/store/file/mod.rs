@@ -22,7 +22,7 @@ mod queue;
 mod shard;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -33,7 +33,7 @@ use self::{
     disk::{io_error, read_up_to},
     layout::{FORMAT, NEWER, Names, Shard, key_of},
 };
-use super::{Access, Committed, Decide, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
+use super::{Access, Committed, Decide, JournalLine, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
 use crate::{
     clock::Timestamp,
     record::{Record, RecordError},
@@ -108,6 +108,13 @@ impl FileStore {
     /// [`StoreError`] when there is a journal that cannot be read.
     pub fn history(&self) -> Result<Vec<Past>, StoreError> {
         self.open()?.map_or(Ok(Vec::new()), |root| journal::read(&root.dir))
+    }
+
+    /// Adds to the journal what happened outside of any change. Where there is no store there is nothing to tell of; what cannot be written is lost.
+    pub fn note(&self, lines: &[JournalLine]) {
+        if let (Ok(Some(root)), Ok(modes)) = (self.open(), self.modes()) {
+            journal::append(&root.dir, lines, &BTreeMap::new(), modes);
+        }
     }
 
     /// The base's own name, where it is the store that makes it: then it is no link to somewhere else.

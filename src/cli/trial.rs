@@ -1,0 +1,345 @@
+//! An operation of git on trial: what it changes is asked of git, who stands in the way of that is asked of the stores.
+
+use std::{cell::OnceCell, collections::BTreeSet, ffi::OsString, path::PathBuf, rc::Rc};
+
+use git_agentlock::{
+    clock::{Clock as _, Now},
+    git::{
+        Repository,
+        attributes::LeaseAttribute,
+        changes::{Changes, ChangesError, Merged},
+    },
+    guard::{Case, Objection, Refusal, require_leases},
+    locks::{Holder, Lease, rules},
+    owner::Owner,
+    policy::Policy,
+    record::Reason,
+    resource::{RepoPath, Resource, Scope, Target},
+    store::{Event, JournalLine, ReadSet, Seen, Store as _, View, file::FileStore},
+};
+
+use super::{
+    context::Context,
+    environment,
+    exit::Kind,
+    failure::Failure,
+    output::Output,
+    render::{
+        advice::{self, Advice},
+        human,
+        json::{ConflictDoc, ResultDoc},
+    },
+};
+
+/// What git is doing, by the hook that it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// A commit is being made.
+    Commit,
+    /// A merge is being committed; what is merged is not written down yet.
+    MergeCommit,
+    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one.
+    Rebase { upstream: Option<String>, branch: Option<String> },
+    /// What was `HEAD` or was checked out before, and is now.
+    Moved { by: &'static str, from: String, to: String },
+    /// A commit was made.
+    Committed,
+    /// Nothing that changes files.
+    Nothing,
+}
+
+impl Operation {
+    pub(crate) fn of(hook: &str, arguments: &[OsString]) -> Self {
+        let argument = |n: usize| arguments.get(n).map(|text| text.to_string_lossy().into_owned());
+        let moved = |by, from: &str, to: &str| Self::Moved { by, from: from.to_owned(), to: to.to_owned() };
+        match hook {
+            "pre-merge-commit" => Self::MergeCommit,
+            "pre-rebase" => {
+                let upstream = argument(0).filter(|upstream| upstream != "--root");
+                Self::Rebase { upstream, branch: argument(1).filter(|branch| !branch.is_empty()) }
+            }
+            "post-commit" => Self::Committed,
+            // A squash leaves `HEAD` where it is; what it has staged is judged when it is committed.
+            "post-merge" if argument(0).as_deref() != Some("1") => moved("merge", "ORIG_HEAD", "HEAD"),
+            // An amended commit is one, and `post-commit` tells of it.
+            "post-rewrite" if argument(0).as_deref() == Some("rebase") => moved("rebase", "ORIG_HEAD", "HEAD"),
+            "post-checkout" => match (argument(0), argument(1), argument(2).as_deref()) {
+                // A new work tree or clone begins with nothing; the checkout of single files moves nothing.
+                (Some(from), Some(to), Some("1")) if from != to && from.bytes().any(|digit| digit != b'0') => {
+                    Self::Moved { by: "checkout", from, to }
+                }
+                _ => Self::Nothing,
+            },
+            "post-merge" | "post-rewrite" => Self::Nothing,
+            _ => Self::Commit,
+        }
+    }
+
+    /// Whether it has been done already, so that nothing can be refused any more.
+    pub(crate) fn is_past(&self) -> bool {
+        matches!(self, Self::Moved { .. } | Self::Committed)
+    }
+
+    /// How to get past a guard that cannot tell; empty when it does not stand in the way.
+    pub(crate) fn bypass(&self) -> &'static str {
+        match self {
+            Self::Commit | Self::MergeCommit => advice::BYPASS,
+            Self::Rebase { .. } => advice::BYPASS_OF_REBASE,
+            _ => "",
+        }
+    }
+
+    /// Whether it makes a commit of what is staged: only then it matters what was lost, or needs a lease.
+    fn is_commit(&self) -> bool {
+        matches!(self, Self::Commit | Self::MergeCommit)
+    }
+
+    /// What the refusal of a path begins with.
+    fn refused(&self, resource: &Resource) -> String {
+        match self {
+            Self::Rebase { .. } => format!("the rebase would touch {resource}"),
+            Self::Moved { by, .. } => format!("git {by} has changed {resource}"),
+            Self::Committed => format!("the new commit has changed {resource}"),
+            _ => format!("cannot commit {resource}"),
+        }
+    }
+}
+
+pub(crate) struct Trial<'t> {
+    context: &'t Context,
+    repository: &'t Rc<Repository>,
+    policy: &'t Policy,
+    operation: &'t Operation,
+    now: Now,
+    stores: Vec<FileStore>,
+    /// What is in each store, and what the work tree's files are called there.
+    views: Vec<(Scope, View)>,
+    attribute: Option<LeaseAttribute>,
+    /// What git changes; read when it is asked for.
+    changes: OnceCell<Vec<Changes>>,
+}
+
+impl<'t> Trial<'t> {
+    pub(crate) fn new(
+        context: &'t Context,
+        repository: &'t Rc<Repository>,
+        policy: &'t Policy,
+        operation: &'t Operation,
+    ) -> Result<Self, Failure> {
+        let attribute = if operation.is_commit() { LeaseAttribute::of(repository)? } else { None };
+        let (mut stores, mut views) = (Vec::new(), Vec::new());
+        for (store, scope) in context.guarded(repository, policy) {
+            views.push((scope, store.view(&ReadSet::everything())?));
+            stores.push(store);
+        }
+        let now = context.clock.now();
+        Ok(Self { context, repository, policy, operation, now, stores, views, attribute, changes: OnceCell::new() })
+    }
+
+    /// Whether anything could be said against any change. Otherwise git is not asked.
+    pub(crate) fn is_about_something(&self) -> bool {
+        self.views.iter().any(|(_, view)| view.iter().next().is_some()) || self.requires_leases()
+    }
+
+    fn requires_leases(&self) -> bool {
+        self.operation.is_commit() && (self.attribute.is_some() || !self.policy.guard_require().is_empty())
+    }
+
+    /// Judges, and tells the judgement.
+    pub(crate) fn run(mut self, committer: Option<&Owner>, output: &mut Output) -> Result<(), Failure> {
+        let attribute = self.attribute.take();
+        let refusals = self.refusals(committer, attribute)?;
+        if self.operation.is_past() {
+            self.note(committer, &refusals);
+        }
+        let unknown = if self.operation.is_past() { Vec::new() } else { self.unknown()? };
+        self.tell(committer, output, &refusals, &unknown)
+    }
+
+    fn changes(&self) -> Result<&[Changes], ChangesError> {
+        if let Some(changes) = self.changes.get() {
+            return Ok(changes);
+        }
+        let changes = self.read_changes()?;
+        Ok(self.changes.get_or_init(|| changes))
+    }
+
+    fn read_changes(&self) -> Result<Vec<Changes>, ChangesError> {
+        let repository = self.repository;
+        let index = environment::variable("GIT_INDEX_FILE").map(PathBuf::from);
+        Ok(match self.operation {
+            Operation::Commit => vec![Changes::staged(repository, index.as_deref(), Merged::MergeHead)?],
+            Operation::MergeCommit => {
+                let heads = environment::merged_heads();
+                vec![Changes::staged(repository, index.as_deref(), Merged::These(&heads))?]
+            }
+            Operation::Rebase { upstream, branch: None } => {
+                vec![Changes::between(repository, "HEAD", upstream.as_deref())?]
+            }
+            Operation::Rebase { upstream, branch: Some(branch) } => vec![
+                Changes::between(repository, "HEAD", Some(branch))?,
+                Changes::between(repository, branch, upstream.as_deref())?,
+            ],
+            Operation::Moved { from, to, .. } => vec![Changes::between(repository, from, Some(to))?],
+            Operation::Committed => vec![Changes::of_last_commit(repository)?],
+            Operation::Nothing => Vec::new(),
+        })
+    }
+
+    fn changed(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
+        let mut paths = BTreeSet::new();
+        for changes in self.changes()? {
+            paths.extend(changes.of(target)?);
+        }
+        Ok(paths.into_iter().collect())
+    }
+
+    fn everything(&self) -> Result<Vec<RepoPath>, ChangesError> {
+        self.changed(&Target::Area(RepoPath::top()))
+    }
+
+    fn refusals(
+        &self,
+        committer: Option<&Owner>,
+        mut attribute: Option<LeaseAttribute>,
+    ) -> Result<Vec<Refusal>, Failure> {
+        let remembers = self.policy.lost_leases() && self.operation.is_commit();
+        let remember_lost_ms = remembers.then(|| self.policy.keep_expired_ms());
+        let case = Case { committer, stores: &self.views, now: &self.now, remember_lost_ms };
+        let mut refusals = case.refusals(&|target: &Target| self.changed(target))?;
+        let globs = self.policy.guard_require();
+        if self.operation.is_commit() && (attribute.is_some() || !globs.is_empty()) {
+            let mut required = Vec::new();
+            for path in self.everything()? {
+                let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(&path))?;
+                if has_attribute || globs.matches(&path) {
+                    required.push(path);
+                }
+            }
+            if let Some((scope, _)) = self.views.first() {
+                require_leases(&case, scope, required, &mut refusals);
+            }
+        }
+        Ok(refusals)
+    }
+
+    /// Of what is changed, that of which it cannot be told who holds it.
+    fn unknown(&self) -> Result<Vec<(Resource, Holder)>, Failure> {
+        let is_doubtful = |seen: &Seen| match seen {
+            Seen::Unreadable(record) => rules::is_held(record, &self.now, self.policy.longest_ttl()),
+            Seen::Record(_) => false,
+        };
+        let mut unknown = Vec::new();
+        for (store, (scope, view)) in self.stores.iter().zip(&self.views) {
+            if !view.iter().any(|(_, seen)| is_doubtful(seen)) {
+                continue;
+            }
+            let file = |path| Resource { scope: scope.clone(), target: Target::File(path) };
+            let changed: Vec<Resource> = self.everything()?.into_iter().map(file).collect();
+            for report in self.context.locks(store, self.policy).check(&changed)? {
+                let doubts = report.holders.into_iter().filter(|holder| matches!(holder, Holder::Unknown { .. }));
+                unknown.extend(doubts.map(|holder| (report.resource.clone(), holder)));
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Writes down that leases did not help.
+    fn note(&self, committer: Option<&Owner>, refusals: &[Refusal]) {
+        for (store, (scope, _)) in self.stores.iter().zip(&self.views) {
+            let held = refusals.iter().filter(|refusal| refusal.resource.scope == *scope);
+            let lines: Vec<JournalLine> = held
+                .filter_map(|refusal| match &refusal.objection {
+                    Objection::Held(lease) => Some(self.line(&refusal.resource, lease, committer)),
+                    _ => None,
+                })
+                .collect();
+            store.note(&lines);
+        }
+    }
+
+    fn line(&self, resource: &Resource, lease: &Lease, committer: Option<&Owner>) -> JournalLine {
+        let by = match self.operation {
+            Operation::Moved { by, .. } => by,
+            _ => "commit",
+        };
+        JournalLine {
+            at: self.now.wall,
+            event: Event::WentPast,
+            resource: resource.clone(),
+            owner: lease.owner.clone(),
+            token: Some(lease.token),
+            other: committer.cloned(),
+            reason: Reason::new(format!("git {by}")).ok(),
+        }
+    }
+
+    fn tell(
+        &self,
+        committer: Option<&Owner>,
+        output: &mut Output,
+        refusals: &[Refusal],
+        unknown: &[(Resource, Holder)],
+    ) -> Result<(), Failure> {
+        for refusal in refusals {
+            self.tell_refusal(output, refusal);
+        }
+        for (resource, holder) in unknown {
+            let message = format!("{}: {}", self.operation.refused(resource), human::held_by(holder));
+            output.document.conflicts.push(ConflictDoc::new(resource, holder));
+            tell(output, resource, "unknown", Failure::new(Kind::Damaged, message));
+        }
+        output.document.locked = refusals.iter().any(|refusal| matches!(refusal.objection, Objection::Held(_)));
+        let Some(last) = output.failures.last_mut() else { return Ok(()) };
+        let told = refusals.iter().map(|refusal| &refusal.resource).chain(unknown.iter().map(|(resource, _)| resource));
+        let told: BTreeSet<&RepoPath> = told.filter_map(Resource::path).collect();
+        let mut rest = Vec::new();
+        let changes = self.changes()?;
+        for changes in changes.iter().filter(|_| self.operation.is_commit()) {
+            rest.extend(changes.some(advice::MAX_PATHS.saturating_add(1), |path| !told.contains(path))?);
+        }
+        let advice = Advice {
+            refusals,
+            is_unknown: !unknown.is_empty(),
+            operation: self.operation,
+            rest,
+            is_merge: changes.iter().any(Changes::is_merge),
+            committer,
+            prefix: self.context.prefix(self.repository),
+        };
+        last.hints.extend(advice.hints());
+        Ok(())
+    }
+
+    fn tell_refusal(&self, output: &mut Output, refusal: &Refusal) {
+        let resource = &refusal.resource;
+        let (outcome, kind, why) = match &refusal.objection {
+            Objection::Held(lease) => {
+                let holder = Holder::Lease(lease.clone());
+                output.document.conflicts.push(ConflictDoc::new(resource, &holder));
+                let held = human::held_by(&holder);
+                let is_itself = lease.resource == *resource;
+                ("held", Kind::Conflict, if is_itself { held } else { format!("{} is {held}", lease.resource) })
+            }
+            Objection::Lost { resource: lost, to, ended_at } => {
+                let what = if lost == resource { String::new() } else { format!(" on {lost}") };
+                let to = to.as_ref().map_or("somebody".to_owned(), ToString::to_string);
+                let when = human::moment(*ended_at);
+                let why = format!("your lease{what} ended at {when} and was lost to {to}, who may have changed it");
+                ("lost", Kind::Refused, why)
+            }
+            Objection::LeaseRequired => {
+                let why = "only who holds a lease on it may commit it, and you hold none";
+                ("lease_required", Kind::Refused, why.to_owned())
+            }
+        };
+        let message = format!("{}: {why}", self.operation.refused(resource));
+        tell(output, resource, outcome, Failure::new(kind, message));
+    }
+}
+
+fn tell(output: &mut Output, resource: &Resource, outcome: &'static str, failure: Failure) {
+    let (_, message) = output.fail(failure);
+    let result = ResultDoc { resource: resource.into(), outcome, stale_owner: None, message };
+    output.document.results.get_or_insert_default().push(result);
+}
