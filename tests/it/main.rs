@@ -18,6 +18,7 @@ mod cli_guard_bent;
 mod cli_guard_forms;
 mod cli_guard_kinds;
 mod cli_guard_merges;
+mod cli_guard_model;
 mod cli_guard_modes;
 mod cli_guard_names;
 mod cli_guard_owners;

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What the commit guard costs, beside git's own list of what is staged and git's own cheapest command, in the same run.
+# Needs hyperfine and python3. Usage: benches/guard.sh [RUNS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+runs=${1:-100}
+cargo build --release --locked --quiet
+target=$(rustc -vV | sed -n 's/^host: //p')
+for candidate in "target/$target/release/git-agentlock" target/release/git-agentlock; do
+    [ -x "$candidate" ] && lock=$PWD/$candidate && break
+done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export AGENTLOCK_OWNER=bench HOME=$scratch GIT_CONFIG_NOSYSTEM=1
+unset AGENTLOCK_POLICY AGENTLOCK_GUARD AGENT_REGISTRY_LOCK_DIR XDG_CONFIG_HOME
+
+# A repository of $1 files, of which each is staged with a change; lists of leases of somebody else: on staged files (what the guard refuses) and
+# on files that are not staged (what it lets pass).
+make() {
+    git init -q "$scratch/$1"
+    cd "$scratch/$1"
+    git config user.name bench
+    git config user.email bench@example.invalid
+    python3 - "$1" <<'PY'
+import os, sys
+for i in range(int(sys.argv[1])):
+    d = f"d{i // 200}/s{i % 4}"
+    os.makedirs(d, exist_ok=True)
+    open(f"{d}/f{i}", "w").write(f"{i}\n")
+PY
+    git add . && git commit -qm init
+    find d* -type f | while read -r file; do echo x >>"$file"; done
+    git add -u
+    git ls-files | sort -R --random-source=/dev/zero >"$scratch/files"
+}
+
+measure() {
+    hyperfine --shell=none --ignore-failure --warmup 5 --runs "$runs" --export-json "$scratch/result.json" \
+        -n "git rev-parse" 'git rev-parse --git-common-dir' \
+        -n "git diff" 'git diff --cached --name-only' \
+        -n "guard" "$lock guard" >/dev/null 2>&1
+    python3 - "$scratch/result.json" "$1" "$2" <<'PY'
+import json, sys
+base, diff, guard = (result["median"] * 1000 for result in json.load(open(sys.argv[1]))["results"])
+ratio = guard / (base if sys.argv[3] == "base" else diff)
+against = "git rev-parse" if sys.argv[3] == "base" else "git diff --cached"
+print(f"{sys.argv[2]:58} {guard:7.2f} ms  {ratio:5.2f} x {against}")
+PY
+}
+
+make 20000
+measure "20,000 staged files, never a lock" base
+"$lock" acquire --quiet README && "$lock" release --quiet README
+measure "20,000 staged files, a store without leases" base
+head -100 "$scratch/files" >"$scratch/some"
+"$lock" acquire --quiet --owner other --ttl 1h --pathspec-from-file "$scratch/some"
+measure "20,000 staged files, 100 leases of others on them: refused" diff
+git reset -q --pathspec-from-file="$scratch/some"
+measure "20,000 staged files, 100 leases of others beside them" diff
+
+make 80000
+for leases in 1 100 10000; do
+    head -$leases "$scratch/files" >"$scratch/some"
+    "$lock" acquire --quiet --owner other --ttl 1h --pathspec-from-file "$scratch/some"
+    git reset -q --pathspec-from-file="$scratch/some"
+    measure "80,000 staged files, $leases leases of others beside them" diff
+done
