@@ -23,6 +23,7 @@ mod cli_guard_names;
 mod cli_guard_owners;
 mod cli_guard_past;
 mod cli_guard_require;
+mod cli_hook;
 mod cli_hostile;
 mod cli_identity;
 mod cli_input;
