@@ -37,7 +37,10 @@ pub(super) fn failed<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::
 
 pub(super) fn entry(path: &Path) -> Result<Entry, InstallError> {
     let meta = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Nothing),
+        // `core.hooksPath = /dev/null` is how people have no hooks at all.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Entry::Nothing);
+        }
         meta => meta.map_err(failed("look at", path))?,
     };
     if meta.is_dir() {

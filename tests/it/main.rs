@@ -24,6 +24,8 @@ mod cli_guard_owners;
 mod cli_guard_past;
 mod cli_guard_require;
 mod cli_hook;
+mod cli_hook_places;
+mod cli_hook_status;
 mod cli_hostile;
 mod cli_identity;
 mod cli_input;
