@@ -85,7 +85,7 @@ impl Place {
                 }
             }
             State::Absent => ("absent", "not installed".to_owned(), again()),
-            State::Foreign => ("absent", "not installed; the hook that is there is not ours".to_owned(), again()),
+            State::Foreign => ("absent", format!("not installed; {}", whose(&seen.path)), again()),
             State::NotExecutable => ("inert", "git does not run it: it is not executable".to_owned(), again()),
             State::ChainedGone => {
                 let what = format!("the hook that it chained is gone: {}", seen.hook.chained_name());
@@ -120,6 +120,18 @@ impl Place {
             return Report { state: "active", message, remedy: String::new(), ..report };
         }
         report
+    }
+}
+
+/// What is known of a hook that is not ours.
+fn whose(path: &Path) -> String {
+    match hooks::about(path).manager {
+        Some(manager) => format!(
+            "the hook that is there is {}'s (whether {} asks the guard is not looked at)",
+            manager.name(),
+            manager.configuration()
+        ),
+        None => "the hook that is there is not ours".to_owned(),
     }
 }
 

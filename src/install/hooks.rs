@@ -338,26 +338,24 @@ fn try_uninstall(dir: &Path, names: &Names, outcome: &mut Outcome) -> Result<boo
             }
             Ok(false)
         }
-        Entry::Foreign | Entry::Directory if outcome.done == Done::Absent => {
-            of_another_tool(dir, names, &chained, outcome)
-        }
+        Entry::Foreign | Entry::Directory => of_another_tool(dir, names, &chained, outcome),
         _ => Ok(true),
     }
 }
 
-/// The hook's name is taken by another tool. The pre-commit framework has moved ours to `NAME.legacy` and calls it there; what ours had chained
-/// would be in that place without us.
+/// The hook's name is taken by another hook. The pre-commit framework moves ours to `NAME.legacy` and calls it there; what ours had chained would
+/// be in that place without us, unless it is the framework's own from an earlier installation, which would call itself.
 fn of_another_tool(dir: &Path, names: &Names, chained: &Entry, outcome: &mut Outcome) -> Result<bool, InstallError> {
-    let waiting = chained.is_of_user().then_some(&*names.chained);
+    let is_callable = chained.is_of_user() && about(&names.chained).manager.is_none();
+    let waiting = is_callable.then_some(&*names.chained);
     if !matches!(dir::entry(&names.legacy)?, Entry::Ours { .. }) {
-        outcome.stranded = waiting.map(Path::to_owned);
+        outcome.stranded = chained.is_of_user().then(|| names.chained.clone());
         return Ok(true);
     }
-    if take_and_put_back(dir, &names.legacy, waiting)? {
+    if take_and_put_back(dir, &names.legacy, waiting)? && outcome.done == Done::Absent {
         outcome.done = Done::Removed;
         outcome.path.clone_from(&names.legacy);
         outcome.chained = waiting.map(|_| names.legacy.clone());
-        return Ok(true);
     }
     Ok(false)
 }
