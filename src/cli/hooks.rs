@@ -9,7 +9,7 @@ use git_agentlock::{
     git::{HooksPath, Repository},
     install::{
         Hook, InstallError,
-        hooks::{self, Seen, State},
+        look::{self, Seen, State},
         manager,
     },
     resource::path_bytes,
@@ -57,11 +57,11 @@ impl Place {
     pub(crate) fn look(&self) -> Result<Vec<Report>, Failure> {
         let mut reports = Vec::new();
         for hook in Hook::ALL {
-            reports.push(self.judge(hooks::look(&self.used.dir, hook).map_err(|error| failure(&error))?));
+            reports.push(self.judge(look::look(&self.used.dir, hook).map_err(|error| failure(&error))?));
         }
         let Some(own) = self.overridden() else { return Ok(reports) };
         for hook in Hook::ALL {
-            let seen = hooks::look(&own, hook).map_err(|error| failure(&error))?;
+            let seen = look::look(&own, hook).map_err(|error| failure(&error))?;
             if !matches!(seen.state, State::Absent | State::Foreign) {
                 let why = format!("git does not run it: {}", self.reason());
                 let remedy = "`git agentlock hook uninstall` takes it out; `git agentlock hook install` installs one where git looks";
@@ -74,7 +74,7 @@ impl Place {
     fn judge(&self, seen: Seen) -> Report {
         let again = || format!("`git agentlock hook install {}`", seen.hook.name());
         let (state, message, remedy) = match &seen.state {
-            State::Active(binary) if hooks::is_program(binary) => ("active", "git runs it".to_owned(), String::new()),
+            State::Active(binary) if look::is_program(binary) => ("active", "git runs it".to_owned(), String::new()),
             State::Active(binary) => {
                 let gone = format!("the program it was made for, {}, is gone", escape_path(binary));
                 match on_path() {
@@ -115,7 +115,7 @@ impl Place {
     fn called_by_other(&self, report: Report) -> Report {
         let name = report.hook.name();
         let other = manager::husky(&self.used.dir).map_or_else(|| report.path.clone(), |dir| dir.join(name));
-        if report.state == "absent" && hooks::is_program(&report.path) && hooks::asks_the_guard(&other) {
+        if report.state == "absent" && look::is_program(&report.path) && look::asks_the_guard(&other) {
             let message = format!("{} asks the guard", escape_path(&other));
             return Report { state: "active", message, remedy: String::new(), ..report };
         }
@@ -125,7 +125,7 @@ impl Place {
 
 /// What is known of a hook that is not ours.
 fn whose(path: &Path) -> String {
-    match hooks::about(path).manager {
+    match look::about(path).manager {
         Some(manager) => format!(
             "the hook that is there is {}'s (whether {} asks the guard is not looked at)",
             manager.name(),
@@ -209,5 +209,5 @@ pub(crate) fn program() -> Result<PathBuf, Failure> {
 fn on_path() -> Option<PathBuf> {
     let path = variable("PATH")?;
     let name = format!("git-agentlock{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(&path).map(|dir| dir.join(&name)).find(|program| hooks::is_program(program))
+    std::env::split_paths(&path).map(|dir| dir.join(&name)).find(|program| look::is_program(program))
 }

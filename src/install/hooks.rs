@@ -8,12 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::ByteSlice as _;
-
 use super::{
     Hook, InstallError,
     dir::{self, Entry, Turn, failed},
-    manager::{self, Manager},
+    look::{Names, about},
     stub::Stub,
 };
 
@@ -59,112 +57,16 @@ pub struct Outcome {
     pub chained: Option<PathBuf>,
     /// A version of ours that was changed by hand, and is kept under this name.
     pub kept: Option<PathBuf>,
+    /// What a tool had written before it was installed again, kept under this name: its new hook is chained instead.
+    pub outdated: Option<PathBuf>,
     /// A hook that waits to be put back, but its name is taken by one that is not ours.
     pub stranded: Option<PathBuf>,
 }
 
-/// A hook that is looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// Which.
-    pub hook: Hook,
-    /// Where it is, or would be.
-    pub path: PathBuf,
-    /// What is there.
-    pub state: State,
-    /// The chained hook, when there is one.
-    pub chained: Option<PathBuf>,
-}
-
-/// What is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// Ours, and git runs it, with this program.
-    Active(PathBuf),
-    /// Nothing.
-    Absent,
-    /// Only somebody else's hook.
-    Foreign,
-    /// Ours, but it is not executable.
-    NotExecutable,
-    /// Ours, but the hook that it chained is gone.
-    ChainedGone,
-    /// Ours, changed by hand.
-    Edited,
-    /// The chained hook without a hook: an installer was interrupted.
-    Interrupted,
-    /// Somebody else's hook, while one that ours had chained is still there, or ours was moved aside.
-    Displaced,
-}
-
-struct Names {
-    hook: PathBuf,
-    chained: PathBuf,
-    legacy: PathBuf,
-}
-
-impl Names {
-    fn new(dir: &Path, hook: Hook) -> Self {
-        let legacy = format!("{}.legacy", hook.name());
-        Self { hook: dir.join(hook.name()), chained: dir.join(hook.chained_name()), legacy: dir.join(legacy) }
+impl Outcome {
+    fn nothing(path: PathBuf) -> Self {
+        Self { done: Done::Absent, path, chained: None, kept: None, outdated: None, stranded: None }
     }
-}
-
-/// What can be said about a hook that is, or is about to be, chained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct About {
-    /// A tool writes it anew now and then.
-    pub manager: Option<Manager>,
-    /// It asks for its own name.
-    pub asks_for_its_name: bool,
-    /// git ran it, and so do we.
-    pub is_executable: bool,
-}
-
-/// Looks into a hook.
-#[must_use]
-pub fn about(path: &Path) -> About {
-    let text = dir::read(path).unwrap_or_default();
-    About {
-        manager: Manager::of(&text),
-        asks_for_its_name: manager::asks_for_its_name(&text),
-        is_executable: dir::is_executable(path),
-    }
-}
-
-/// Whether a hook that is not ours asks the guard by itself.
-#[must_use]
-pub fn asks_the_guard(path: &Path) -> bool {
-    dir::read(path).is_ok_and(|text| text.contains_str("agentlock guard"))
-}
-
-/// Whether a program could be run from a hook.
-#[must_use]
-pub fn is_program(path: &Path) -> bool {
-    dir::is_executable(path)
-}
-
-/// Looks at a hook, and changes nothing.
-///
-/// # Errors
-/// [`InstallError::Io`] when it cannot be looked at.
-pub fn look(dir: &Path, hook: Hook) -> Result<Seen, InstallError> {
-    let names = Names::new(dir, hook);
-    let chained = dir::entry(&names.chained)?.is_of_user();
-    let state = match dir::entry(&names.hook)? {
-        Entry::Ours { .. } if !dir::is_executable(&names.hook) => State::NotExecutable,
-        Entry::Ours { stub, .. } if stub.has_chained && !chained => State::ChainedGone,
-        Entry::Ours { stub, .. } => State::Active(stub.binary),
-        Entry::Edited => State::Edited,
-        Entry::Nothing if chained => State::Interrupted,
-        Entry::Nothing => State::Absent,
-        Entry::Foreign | Entry::Directory => match dir::entry(&names.legacy)? {
-            Entry::Ours { .. } => State::Displaced,
-            _ if chained => State::Displaced,
-            _ => State::Foreign,
-        },
-    };
-    Ok(Seen { hook, path: names.hook, state, chained: chained.then_some(names.chained) })
 }
 
 /// Installs a hook, and chains what is there.
@@ -178,15 +80,28 @@ pub fn install(wish: &Wish<'_>, hook: Hook) -> Result<Outcome, InstallError> {
         dir::clear_left_overs(wish.dir);
     }
     let names = Names::new(wish.dir, hook);
+    let mut outdated = None;
     for attempt in 0..ATTEMPTS {
         let is_last_word = attempt > 0;
-        if let Some(done) = try_install(wish, hook, &names, is_last_word)? {
-            dir::sync(wish.dir);
-            let chained = dir::entry(&names.chained)?.is_of_user().then_some(names.chained);
-            return Ok(Outcome { done, path: names.hook, chained, kept: None, stranded: None });
+        match try_install(wish, hook, &names, is_last_word) {
+            Err(InstallError::ChainedExists { .. }) if outdated.is_none() && is_outdated(&names) => {
+                outdated = keep(&names.chained, &names.hook, "agentlock-outdated")?;
+            }
+            done => {
+                let Some(done) = done? else { continue };
+                dir::sync(wish.dir);
+                let chained = dir::entry(&names.chained)?.is_of_user().then_some(names.chained);
+                return Ok(Outcome { done, chained, outdated, ..Outcome::nothing(names.hook) });
+            }
         }
     }
     Err(InstallError::Unsettled { path: names.hook })
+}
+
+/// Whether the tool whose hook was chained has been installed again, over ours.
+fn is_outdated(names: &Names) -> bool {
+    let manager = about(&names.chained).manager;
+    manager.is_some() && manager == about(&names.hook).manager
 }
 
 /// `None`: something has changed meanwhile, or was tidied up.
@@ -289,8 +204,7 @@ fn take_ours(dir: &Path, path: &Path) -> Result<bool, InstallError> {
 /// [`InstallError`]; then the hook is as it was.
 pub fn uninstall(dir: &Path, hook: Hook) -> Result<Outcome, InstallError> {
     let names = Names::new(dir, hook);
-    let mut outcome =
-        Outcome { done: Done::Absent, path: names.hook.clone(), chained: None, kept: None, stranded: None };
+    let mut outcome = Outcome::nothing(names.hook.clone());
     if !dir.is_dir() {
         return Ok(outcome);
     }
@@ -327,7 +241,7 @@ fn try_uninstall(dir: &Path, names: &Names, outcome: &mut Outcome) -> Result<boo
             Ok(false)
         }
         Entry::Edited => {
-            outcome.kept = keep(&names.hook)?;
+            outcome.kept = keep(&names.hook, &names.hook, "agentlock-edited")?;
             outcome.done = Done::Removed;
             Ok(false)
         }
@@ -379,20 +293,17 @@ fn put_back(chained: &Path, path: &Path) -> Result<bool, InstallError> {
     }
 }
 
-/// Moves a hook that was changed by hand to a name that is free, and tells it.
-fn keep(hook: &Path) -> Result<Option<PathBuf>, InstallError> {
+/// Moves a file to a name that is free, made of the hook's own, and tells it.
+fn keep(path: &Path, hook: &Path, suffix: &str) -> Result<Option<PathBuf>, InstallError> {
     for n in 1..ATTEMPTS {
         let mut name = hook.as_os_str().to_owned();
-        name.push(".agentlock-edited");
-        if n > 1 {
-            name.push(format!("-{n}"));
-        }
+        name.push(if n == 1 { format!(".{suffix}") } else { format!(".{suffix}-{n}") });
         let kept = PathBuf::from(name);
-        match dir::rename_new(hook, &kept) {
+        match dir::rename_new(path, &kept) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            renamed => return renamed.map(|()| Some(kept)).map_err(failed("rename", hook)),
+            renamed => return renamed.map(|()| Some(kept)).map_err(failed("rename", path)),
         }
     }
-    Err(InstallError::Unsettled { path: hook.to_owned() })
+    Err(InstallError::Unsettled { path: path.to_owned() })
 }

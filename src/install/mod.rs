@@ -4,10 +4,11 @@
 //! [`stub`]'s hook, which stands in its place, runs it. What is removed is only what this program wrote, byte for byte; every step is a rename
 //! that never replaces, so that neither two installers at once nor a crash between two steps lose anything. All of that is in [`hooks`].
 //!
-//! What this cannot do: keep another tool from replacing our hook later. [`hooks::look`] tells.
+//! What this cannot do: keep another tool from replacing our hook later. [`look::look`] tells.
 
 mod dir;
 pub mod hooks;
+pub mod look;
 pub mod manager;
 pub mod stub;
 

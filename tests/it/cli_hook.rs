@@ -485,6 +485,12 @@ fn a_tool_that_is_installed_again_is_not_made_to_call_itself() {
     assert!(!bench.hook("pre-commit.legacy").exists());
     assert_eq!(fs::read_to_string(bench.hook("pre-commit.agentlock-chained")).unwrap(), framework);
     bench.agent(&bench.repo).expect(1, ["hook", "status"]).out_has(&["another tool"]);
+    bench.install(&[]).err_has(&["written the pre-commit hook anew", "pre-commit.agentlock-outdated"]);
+    bench.agent(&bench.repo).ok(["hook", "status"]);
+    bench.uninstall();
+    for name in ["pre-commit", "pre-commit.agentlock-outdated"] {
+        assert_eq!(fs::read_to_string(bench.hook(name)).unwrap(), framework);
+    }
 }
 
 #[test]

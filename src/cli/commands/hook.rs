@@ -7,6 +7,7 @@ use git_agentlock::{
     install::{
         Hook,
         hooks::{self, Done, Outcome, Wish},
+        look::{self, State},
         manager,
     },
     text::{escape, escape_path},
@@ -138,17 +139,24 @@ fn tell_installed(output: &mut Output, hook: Hook, outcome: &Outcome) {
     output.has_changed |= outcome.done != Done::Unchanged;
     let mut message = format!("{verb}: {}", escape_path(&outcome.path));
     if let Some(chained) = &outcome.chained {
-        let about = hooks::about(chained);
+        let about = look::about(chained);
         let what = if about.is_executable { "then runs" } else { "which is not executable, so git did not run it:" };
         let _ = write!(message, "; {what} what was there, now {}", shown_name(chained));
         tell_about(output, hook, about);
+    }
+    if let Some(outdated) = &outcome.outdated {
+        output.warnings.push(format!(
+            "a tool has written the {} hook anew: its new one is chained, and the one that was chained is kept as {}",
+            hook.name(),
+            escape_path(outdated)
+        ));
     }
     let _ = writeln!(output.text, "{message}");
     let document = shared::document(hook, &outcome.path, "active", outcome.chained.as_deref(), message);
     output.document.hooks.get_or_insert_default().push(document);
 }
 
-fn tell_about(output: &mut Output, hook: Hook, about: hooks::About) {
+fn tell_about(output: &mut Output, hook: Hook, about: look::About) {
     let name = hook.name();
     if about.asks_for_its_name {
         output.warnings.push(format!(
@@ -227,7 +235,7 @@ fn uninstall(context: &Context, wanted: &[Hook], machine_wide: bool) -> Result<O
     for dir in own.iter().chain([&place.used.dir]) {
         let is_used = *dir == place.used.dir;
         for &hook in wanted {
-            if is_used && !machine_wide && hooks::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state)) {
+            if is_used && !machine_wide && look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state)) {
                 refuse_shared(&place)?;
             }
             match hooks::uninstall(dir, hook) {
@@ -243,8 +251,8 @@ fn uninstall(context: &Context, wanted: &[Hook], machine_wide: bool) -> Result<O
     Ok(output)
 }
 
-fn is_ours(state: &hooks::State) -> bool {
-    !matches!(state, hooks::State::Absent | hooks::State::Foreign)
+fn is_ours(state: &State) -> bool {
+    !matches!(state, State::Absent | State::Foreign)
 }
 
 fn tell_uninstalled(output: &mut Output, hook: Hook, outcome: &Outcome) {
@@ -253,8 +261,8 @@ fn tell_uninstalled(output: &mut Output, hook: Hook, outcome: &Outcome) {
     }
     if let Some(stranded) = &outcome.stranded {
         output.warnings.push(format!(
-            "{} is not ours any more, so what ours had chained stays in {}: move it back yourself, if it is still wanted",
-            escape_path(&outcome.path),
+            "the {} hook is not ours any more, so what ours had chained stays in {}: move it back yourself, if it is still wanted",
+            hook.name(),
             escape_path(stranded)
         ));
     }
