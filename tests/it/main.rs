@@ -52,6 +52,7 @@ mod invariants_identity;
 mod invariants_late;
 mod lib_world;
 mod model;
+mod model_rules;
 mod races;
 mod readme;
 mod reftable;
