@@ -274,6 +274,19 @@ fn a_lease_that_was_lost_to_an_area_is_told() {
 }
 
 #[test]
+fn an_area_says_that_one_has_looked_as_well() {
+    let (sandbox, top) = world();
+    let at = sandbox.committer(&top, "A");
+    stage(&at, "src/a");
+    lost_by_a(&at);
+    at.agent("A/kin").ok(["acquire", "src/"]);
+    at.refused(["commit", "-qm", "kin have not looked for A"], &["src/a"]);
+    at.give_back("A/kin", "src/");
+    at.hold("A", "src/");
+    at.passes(["commit", "-qm", "x"]);
+}
+
+#[test]
 fn the_policy_may_say_that_lost_leases_do_not_count() {
     let (sandbox, top) = world();
     let at = sandbox.committer(&top, "A");
