@@ -130,6 +130,25 @@ fn a_loss_to_an_area_is_one_too() {
 }
 
 #[test]
+fn who_has_an_area_again_has_looked_at_all_that_was_lost_in_it() {
+    for taken in [file("src/a"), area("src")] {
+        on_each_store(|store, clock| {
+            lose(store, clock, &taken);
+            let locks = locks(store, clock);
+            locks.take("C", &area("src/deep"));
+            assert!(!judged(store, clock, "A").is_empty());
+            locks.take("A", &file("src/b"));
+            assert!(!judged(store, clock, "A").is_empty(), "a look at something else is none at this");
+            released(locks.giving_back("C", &area("src/deep"), None));
+            locks.take("A", &area("src"));
+            assert!(judged(store, clock, "A").is_empty());
+            released(locks.giving_back("A", &area("src"), None));
+            assert!(judged(store, clock, "A").is_empty(), "and that stays so");
+        });
+    }
+}
+
+#[test]
 fn a_loss_to_kin_is_none() {
     for taken in [file("src/a"), area("src")] {
         on_each_store(|store, clock| {
