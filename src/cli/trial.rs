@@ -58,7 +58,7 @@ impl Operation {
                 let upstream = argument(0).filter(|upstream| upstream != "--root");
                 Self::Rebase { upstream, branch: argument(1).filter(|branch| !branch.is_empty()) }
             }
-            "post-commit" => Self::Committed,
+            "post-commit" | "post-applypatch" => Self::Committed,
             // A squash leaves `HEAD` where it is; what it has staged is judged when it is committed.
             "post-merge" if argument(0).as_deref() != Some("1") => moved("merge", "ORIG_HEAD", "HEAD"),
             // An amended commit is one, and `post-commit` tells of it.
@@ -302,12 +302,48 @@ impl<'t> Trial<'t> {
             is_unknown: !unknown.is_empty(),
             operation: self.operation,
             rest,
-            is_merge: changes.iter().any(Changes::is_merge),
+            abort: self.abort(changes),
+            stays_staged: self.is_own_index(),
+            deletes: self.deletes(changes, refusals)?,
             committer,
             prefix: self.context.prefix(self.repository),
         };
         last.hints.extend(advice.hints());
         Ok(())
+    }
+
+    /// How to give up what git commits whole only.
+    fn abort(&self, changes: &[Changes]) -> Option<&'static str> {
+        let is_there = |name: &str| self.repository.git_dir.join(name).exists();
+        if changes.iter().any(Changes::is_merge) {
+            Some("git merge --abort")
+        } else if is_there("rebase-apply/applying") {
+            Some("git am --abort")
+        } else if is_there("rebase-merge") || is_there("rebase-apply") {
+            Some("git rebase --abort")
+        } else if is_there("CHERRY_PICK_HEAD") {
+            Some("git cherry-pick --abort")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the commit is made of the index that stays. `git commit -a`, `--only` and their like make one for themselves.
+    fn is_own_index(&self) -> bool {
+        let top = self.repository.work_tree.as_ref().unwrap_or(&self.repository.git_dir);
+        let index = environment::variable("GIT_INDEX_FILE").map(|index| top.join(index));
+        index.is_none_or(|index| index.file_name().is_some_and(|name| name == "index"))
+    }
+
+    fn deletes(&self, changes: &[Changes], refusals: &[Refusal]) -> Result<bool, ChangesError> {
+        for refusal in refusals.iter().take(advice::MAX_PATHS) {
+            for (changes, path) in changes.iter().zip(refusal.resource.path()) {
+                if changes.is_deleted(path)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn tell_refusal(&self, output: &mut Output, refusal: &Refusal) {

@@ -73,6 +73,21 @@ fn a_commit_without_hooks_is_told_and_noted() {
 }
 
 #[test]
+fn a_patch_is_refused_before_it_is_committed_or_told_afterwards() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    let patch = a.git(["format-patch", "-1", "-o", "..", "f"]).out();
+    sandbox.guard_hook(&top, "pre-applypatch");
+    let refused = a.git(["am", patch.trim()]);
+    assert!(!refused.status.success());
+    refused.err_has(&["cannot commit src/a: held by B", "git am --abort"]);
+    a.ok(["am", "--abort"]);
+    std::fs::remove_file(top.join(".git/hooks/pre-applypatch")).unwrap();
+    sandbox.guard_hook(&top, "post-applypatch");
+    went_past(&a, "commit", &["am", "-q", patch.trim()]);
+}
+
+#[test]
 fn a_rebase_without_hooks_is_told_and_noted() {
     let (sandbox, top) = watched();
     let a = sandbox.committer(&top, "A");

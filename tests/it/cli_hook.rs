@@ -519,7 +519,7 @@ fn an_unknown_hook_is_a_mistake_that_names_the_known_ones() {
     let bench = Bench::new();
     for action in ["install", "uninstall"] {
         let ran = bench.agent(&bench.repo).expect(2, ["hook", action, "pre-push\n"]);
-        ran.err_has(&["'pre-push\\n'", "pre-commit, pre-merge-commit, pre-rebase, post-merge"]);
+        ran.err_has(&["'pre-push\\n'", "pre-commit, pre-merge-commit, pre-rebase, pre-applypatch"]);
     }
     bench.agent(&bench.repo).expect(2, ["hook"]);
     bench.install(&["--all"]);

@@ -159,6 +159,14 @@ impl Changes {
         }
     }
 
+    /// Whether nothing is at a path afterwards.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be told.
+    pub fn is_deleted(&self, path: &RepoPath) -> Result<bool, ChangesError> {
+        Ok(self.after.at(&self.trees, path.as_bytes())?.is_none())
+    }
+
     fn is_changed(&self, path: &BStr) -> Result<bool, ChangesError> {
         let after = self.after.at(&self.trees, path)?;
         for before in &self.before {
