@@ -73,6 +73,19 @@ fn a_commit_without_hooks_is_told_and_noted() {
 }
 
 #[test]
+fn an_amended_commit_stands_beside_the_one_that_it_replaces() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    a.give_back("B", "src/a");
+    let before = std::fs::read_to_string(top.join("src/a")).unwrap();
+    a.change("src/a");
+    a.git(["commit", "-qam", "a"]);
+    a.hold("B", "src/a");
+    a.write("src/a", &before);
+    went_past(&a, "commit", &["commit", "-q", "--no-verify", "-a", "--amend", "--allow-empty", "-m", "as it was"]);
+}
+
+#[test]
 fn a_rebase_without_hooks_is_told_and_noted() {
     let (sandbox, top) = watched();
     let a = sandbox.committer(&top, "A");
