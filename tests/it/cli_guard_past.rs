@@ -155,6 +155,30 @@ fn a_rebase_over_what_somebody_holds_is_refused_before_anything_is_touched() {
 }
 
 #[test]
+fn a_rebase_is_judged_however_the_revision_is_spelt_also_where_refs_are_in_tables() {
+    for kind in ["plain", "reftable"] {
+        let sandbox = Sandbox::new();
+        let Some(top) = sandbox.fixture(kind) else { continue };
+        let a = sandbox.committer(&top, "A");
+        for path in ["src/a", "src/b"] {
+            a.change(path);
+            a.ok(["commit", "-qam", path]);
+        }
+        a.hold("B", "src/a");
+        let short = a.ok(["rev-parse", "--short", "HEAD~1"]).out();
+        for harmless in ["HEAD~1", "main^", "main~1^0", "heads/main~1", short.trim(), "@", "@~1"] {
+            a.agent("A").ok(["guard", "--hook", "pre-rebase", harmless]);
+        }
+        for over_it in ["HEAD~2", "refs/heads/main~2", "main^^", "@~2", &format!("{}~1", short.trim())] {
+            a.agent("A").expect(1, ["guard", "--hook", "pre-rebase", over_it]).err_has(&["src/a: held by B"]);
+        }
+        for unknown in ["no-such~1", "HEAD~9", "@{-9}", ""] {
+            a.agent("A").expect(4, ["guard", "--hook", "pre-rebase", unknown]);
+        }
+    }
+}
+
+#[test]
 fn a_rebase_onto_nobody_knows_what_is_refused_with_the_way_past() {
     let (sandbox, top) = watched();
     let a = sandbox.agent(&top, "A");
