@@ -1,6 +1,12 @@
 //! An operation of git on trial: what it changes is asked of git, who stands in the way of that is asked of the stores.
 
-use std::{cell::OnceCell, collections::BTreeSet, ffi::OsString, path::PathBuf, rc::Rc};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::PathBuf,
+    rc::Rc,
+};
 
 use git_agentlock::{
     clock::{Clock as _, Now},
@@ -13,7 +19,7 @@ use git_agentlock::{
     locks::{Holder, Lease, rules},
     owner::Owner,
     policy::Policy,
-    record::Reason,
+    record::{Reason, Token},
     resource::{RepoPath, Resource, Scope, Target},
     store::{Event, JournalLine, ReadSet, Seen, Store as _, View, file::FileStore},
 };
@@ -148,11 +154,14 @@ impl<'t> Trial<'t> {
     /// Judges, and tells the judgement.
     pub(crate) fn run(mut self, committer: Option<&Owner>, output: &mut Output) -> Result<(), Failure> {
         let attribute = self.attribute.take();
-        let refusals = self.refusals(committer, attribute)?;
+        let mut refusals = self.refusals(committer, attribute)?;
+        let mut unknown = Vec::new();
         if self.operation.is_past() {
+            refusals = summed_up(refusals);
             self.note(committer, &refusals);
+        } else {
+            unknown = self.unknown()?;
         }
-        let unknown = if self.operation.is_past() { Vec::new() } else { self.unknown()? };
         self.tell(committer, output, &refusals, &unknown)
     }
 
@@ -336,6 +345,28 @@ impl<'t> Trial<'t> {
         let message = format!("{}: {why}", self.operation.refused(resource));
         tell(output, resource, outcome, Failure::new(kind, message));
     }
+}
+
+/// Of an area in which much has changed, the area: a checkout of thousands of files is one event, and must not push all others out of the journal.
+fn summed_up(refusals: Vec<Refusal>) -> Vec<Refusal> {
+    let mut by_lease: BTreeMap<(Resource, Token), Vec<Refusal>> = BTreeMap::new();
+    let mut summed_up = Vec::new();
+    for refusal in refusals {
+        match &refusal.objection {
+            Objection::Held(lease) => {
+                by_lease.entry((lease.resource.clone(), lease.token)).or_default().push(refusal);
+            }
+            _ => summed_up.push(refusal),
+        }
+    }
+    for ((resource, _), mut of_lease) in by_lease {
+        if of_lease.len() > advice::MAX_PATHS {
+            of_lease.truncate(1);
+            of_lease.iter_mut().for_each(|refusal| refusal.resource.clone_from(&resource));
+        }
+        summed_up.append(&mut of_lease);
+    }
+    summed_up
 }
 
 fn tell(output: &mut Output, resource: &Resource, outcome: &'static str, failure: Failure) {

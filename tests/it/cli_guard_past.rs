@@ -86,6 +86,24 @@ fn an_amended_commit_stands_beside_the_one_that_it_replaces() {
 }
 
 #[test]
+fn much_that_changes_in_one_area_is_one_event() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    for n in 0..100 {
+        a.write(format!("many/{n}"), "1\n");
+    }
+    a.git(["add", "."]);
+    a.git(["commit", "-qm", "many"]);
+    a.agent("B").ok(["acquire", "--area", "many"]);
+    let ran = a.git(["checkout", "-q", "HEAD~1"]);
+    ran.err_has(&["git checkout has changed many/: held by B", "went past the guard"]);
+    assert_eq!(ran.err().lines().count(), 2, "{ran:#?}");
+    assert_eq!(noted(&a), ["many/ of B by A: git checkout"]);
+    let found = a.agent("A").json(1, ["doctor"]).findings.unwrap();
+    assert_eq!(found.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>(), ["went_past"]);
+}
+
+#[test]
 fn a_rebase_without_hooks_is_told_and_noted() {
     let (sandbox, top) = watched();
     let a = sandbox.committer(&top, "A");
