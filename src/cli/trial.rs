@@ -44,7 +44,7 @@ pub(crate) enum Operation {
     Commit,
     /// A merge is being committed; what is merged is not written down yet.
     MergeCommit,
-    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one.
+    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one. What `--onto` names git does not tell its hook.
     Rebase { upstream: Option<String>, branch: Option<String> },
     /// What was `HEAD` or was checked out before, and is now.
     Moved { by: &'static str, from: String, to: String },

@@ -4,7 +4,8 @@
 //! file, then from `info/attributes`; what is said later and deeper wins, `-agentlock` takes it back, macros count.
 //!
 //! **Limitations.** Most repositories do not use it, and must not pay for it: only when the `.gitattributes` at the top or `info/attributes` mentions the word (a comment
-//! will do) those in directories are looked at. A user's own attribute files say nothing about a repository's rules and do not count.
+//! will do) those in directories are looked at. A user's own attribute files say nothing about a repository's rules and do not count. Where git would
+//! look into the index for a `.gitattributes` that is not in the work tree (removed, or outside of a sparse checkout), it is not found here.
 
 use std::{
     collections::HashMap,
