@@ -48,6 +48,8 @@ pub(crate) enum Operation {
     Rebase { upstream: Option<String>, branch: Option<String> },
     /// What was `HEAD` or was checked out before, and is now.
     Moved { by: &'static str, from: String, to: String },
+    /// A rebase has moved `HEAD`.
+    Rebased,
     /// A commit was made.
     Committed,
     /// Nothing that changes files.
@@ -57,7 +59,6 @@ pub(crate) enum Operation {
 impl Operation {
     pub(crate) fn of(hook: &str, arguments: &[OsString]) -> Self {
         let argument = |n: usize| arguments.get(n).map(|text| text.to_string_lossy().into_owned());
-        let moved = |by, from: &str, to: &str| Self::Moved { by, from: from.to_owned(), to: to.to_owned() };
         match hook {
             "pre-merge-commit" => Self::MergeCommit,
             "pre-rebase" => {
@@ -66,9 +67,11 @@ impl Operation {
             }
             "post-commit" => Self::Committed,
             // A squash leaves `HEAD` where it is; what it has staged is judged when it is committed.
-            "post-merge" if argument(0).as_deref() != Some("1") => moved("merge", "ORIG_HEAD", "HEAD"),
+            "post-merge" if argument(0).as_deref() != Some("1") => {
+                Self::Moved { by: "merge", from: "ORIG_HEAD".to_owned(), to: "HEAD".to_owned() }
+            }
             // An amended commit is one, and `post-commit` tells of it.
-            "post-rewrite" if argument(0).as_deref() == Some("rebase") => moved("rebase", "ORIG_HEAD", "HEAD"),
+            "post-rewrite" if argument(0).as_deref() == Some("rebase") => Self::Rebased,
             "post-checkout" => match (argument(0), argument(1), argument(2).as_deref()) {
                 // A new work tree or clone begins with nothing; the checkout of single files moves nothing.
                 (Some(from), Some(to), Some("1")) if from != to && from.bytes().any(|digit| digit != b'0') => {
@@ -83,7 +86,7 @@ impl Operation {
 
     /// Whether it has been done already, so that nothing can be refused any more.
     pub(crate) fn is_past(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::Committed)
+        matches!(self, Self::Moved { .. } | Self::Rebased | Self::Committed)
     }
 
     /// How to get past a guard that cannot tell; empty when it does not stand in the way.
@@ -105,6 +108,7 @@ impl Operation {
         match self {
             Self::Rebase { .. } => format!("the rebase would touch {resource}"),
             Self::Moved { by, .. } => format!("git {by} has changed {resource}"),
+            Self::Rebased => format!("git rebase has changed {resource}"),
             Self::Committed => format!("the new commit has changed {resource}"),
             _ => format!("cannot commit {resource}"),
         }
@@ -190,6 +194,7 @@ impl<'t> Trial<'t> {
                 Changes::between(repository, branch, upstream.as_deref())?,
             ],
             Operation::Moved { from, to, .. } => vec![Changes::between(repository, from, Some(to))?],
+            Operation::Rebased => vec![Changes::of_rebase(repository)?],
             Operation::Committed => vec![Changes::of_last_commit(repository)?],
             Operation::Nothing => Vec::new(),
         })
@@ -270,6 +275,7 @@ impl<'t> Trial<'t> {
     fn line(&self, resource: &Resource, lease: &Lease, committer: Option<&Owner>) -> JournalLine {
         let by = match self.operation {
             Operation::Moved { by, .. } => by,
+            Operation::Rebased => "rebase",
             _ => "commit",
         };
         JournalLine {

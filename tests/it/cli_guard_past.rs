@@ -115,6 +115,21 @@ fn a_rebase_without_hooks_is_told_and_noted() {
     assert!(noted(&a).contains(&"src/a of B by A: git rebase".to_owned()), "{:?}", noted(&a));
 }
 
+/// `ORIG_HEAD` is whatever the last `git reset` has left there.
+#[test]
+fn a_rebase_is_told_from_where_it_began_whatever_was_reset_meanwhile() {
+    for backend in ["--exec=git reset -q --hard", "--apply"] {
+        let (sandbox, top) = watched();
+        let a = sandbox.committer(&top, "A");
+        a.git(["checkout", "-q", "-b", "g"]);
+        a.change("src/b");
+        a.git(["commit", "-qam", "b"]);
+        let ran = a.git(["rebase", "-q", "--no-verify", backend, "f"]);
+        assert!(ran.status.success(), "{ran:#?}");
+        ran.err_has(&["git rebase has changed src/a: held by B"]);
+    }
+}
+
 #[test]
 fn what_nobody_else_holds_goes_past_nobody() {
     let (sandbox, top) = watched();

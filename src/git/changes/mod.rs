@@ -117,6 +117,17 @@ impl Changes {
         Ok(Self { trees, after: Side::Committed(after), before })
     }
 
+    /// What a rebase that is about to end has changed: what `HEAD` contains, beside what it was when the rebase began.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be read.
+    pub fn of_rebase(repository: &Repository) -> Result<Self, ChangesError> {
+        // One directory for each of git's two ways. `ORIG_HEAD` may be of a `git reset` in the midst of it.
+        let places = ["rebase-merge/orig-head", "rebase-apply/orig-head"].map(|place| repository.git_dir.join(place));
+        let noted = places.iter().find_map(|place| std::fs::read_to_string(place).ok());
+        Self::between(repository, noted.as_deref().map_or("ORIG_HEAD", str::trim), Some("HEAD"))
+    }
+
     /// What the commit that was just made has changed: what `HEAD` contains, beside its parents; of an amended commit, beside the one that it has
     /// replaced, as far as the reflog tells.
     ///
