@@ -78,6 +78,11 @@ impl Hook {
     /// Whether it is installed when no name is given: those through which every commit goes.
     #[must_use]
     pub fn is_default(self) -> bool {
+        self.is_before_commit()
+    }
+
+    /// Whether git commits what is staged once it has ended, also what it has staged itself.
+    pub(crate) fn is_before_commit(self) -> bool {
         matches!(self, Self::PreCommit | Self::PreMergeCommit)
     }
 

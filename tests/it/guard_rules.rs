@@ -248,6 +248,28 @@ fn other_scopes_and_where_case_is_ignored_other_spellings() {
     });
 }
 
+#[test]
+fn where_case_is_ignored_git_is_asked_once_however_many_leases_there_are() {
+    on_each_store(|store, clock| {
+        let scope = Scope { ignore_case: true, ..Scope::implicit() };
+        let locks = locks(store, clock);
+        for resource in [file("SRC/A"), area("Src"), file("SRCX"), file("src/unchanged"), area("OTHE"), area("other")] {
+            locks.take("B", &Resource { scope: scope.clone(), ..resource });
+        }
+        let view = store.view(&ReadSet::everything()).expect("the store works");
+        let (stores, now, asked) = ([(scope, view)], clock.now(), std::cell::Cell::new(0));
+        let case = Case { committer: None, stores: &stores, now: &now, remember_lost_ms: None };
+        let count_and_tell = |target: &Target| {
+            asked.set(asked.get() + 1);
+            changed(target)
+        };
+        let refused = case.refusals(&count_and_tell).expect("it can be told");
+        let told: Vec<_> = refused.iter().map(|refusal| refusal.resource.to_string()).collect();
+        assert_eq!(told, ["other", "src/a", "src/a", "src/b", "srcx"], "src/a by two leases");
+        assert_eq!(asked.get(), 1);
+    });
+}
+
 /// Times of a lost lease are those at which it ended, for people.
 #[test]
 fn a_loss_says_when_the_lease_had_ended() {

@@ -236,8 +236,14 @@ fn uninstall(context: &Context, wanted: &[Hook], machine_wide: bool) -> Result<O
     for dir in own.iter().chain([&place.used.dir]) {
         let is_used = *dir == place.used.dir;
         for &hook in wanted {
-            if is_used && !machine_wide && look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state)) {
-                refuse_shared(&place)?;
+            // What was taken out of the other directory is told all the same.
+            if is_used
+                && !machine_wide
+                && look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state))
+                && let Err(failure) = refuse_shared(&place)
+            {
+                output.failures.push(failure);
+                break;
             }
             match hooks::uninstall(dir, hook) {
                 Ok(outcome) => tell_uninstalled(&mut output, hook, &outcome),
