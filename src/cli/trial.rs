@@ -5,7 +5,7 @@ use std::{cell::OnceCell, collections::BTreeSet, ffi::OsString, path::PathBuf, r
 use git_agentlock::{
     clock::{Clock as _, Now},
     git::{
-        Repository,
+        self, Repository,
         attributes::LeaseAttribute,
         changes::{Changes, ChangesError, Merged},
     },
@@ -117,6 +117,8 @@ pub(crate) struct Trial<'t> {
     attribute: Option<LeaseAttribute>,
     /// What git changes; read when it is asked for.
     changes: OnceCell<Vec<Changes>>,
+    /// Every path of that; listed when it is asked for.
+    everything: OnceCell<Vec<RepoPath>>,
 }
 
 impl<'t> Trial<'t> {
@@ -133,7 +135,18 @@ impl<'t> Trial<'t> {
             stores.push(store);
         }
         let now = context.clock.now();
-        Ok(Self { context, repository, policy, operation, now, stores, views, attribute, changes: OnceCell::new() })
+        Ok(Self {
+            context,
+            repository,
+            policy,
+            operation,
+            now,
+            stores,
+            views,
+            attribute,
+            changes: OnceCell::new(),
+            everything: OnceCell::new(),
+        })
     }
 
     /// Whether anything could be said against any change. Otherwise git is not asked.
@@ -186,7 +199,21 @@ impl<'t> Trial<'t> {
         })
     }
 
+    /// The paths that are changed at a target. Where git composes names, those in the index may be spelt otherwise than the leases.
     fn changed(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
+        match target {
+            Target::Area(path) if path.is_top() => Ok(self.everything()?.to_vec()),
+            Target::File(named) if self.repository.precompose_unicode => {
+                Ok(self.everything()?.iter().filter(|path| *path == named).cloned().collect())
+            }
+            Target::Area(area) if self.repository.precompose_unicode => {
+                Ok(self.everything()?.iter().filter(|path| area.contains(path)).cloned().collect())
+            }
+            target => self.changed_as_spelt(target),
+        }
+    }
+
+    fn changed_as_spelt(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
         let mut paths = BTreeSet::new();
         for changes in self.changes()? {
             paths.extend(changes.of(target)?);
@@ -194,8 +221,16 @@ impl<'t> Trial<'t> {
         Ok(paths.into_iter().collect())
     }
 
-    fn everything(&self) -> Result<Vec<RepoPath>, ChangesError> {
-        self.changed(&Target::Area(RepoPath::top()))
+    fn everything(&self) -> Result<&[RepoPath], ChangesError> {
+        if let Some(everything) = self.everything.get() {
+            return Ok(everything);
+        }
+        let mut paths = self.changed_as_spelt(&Target::Area(RepoPath::top()))?;
+        if self.repository.precompose_unicode {
+            let composed: BTreeSet<RepoPath> = paths.iter().map(git::composed).collect();
+            paths = composed.into_iter().collect();
+        }
+        Ok(self.everything.get_or_init(|| paths))
     }
 
     fn refusals(
@@ -211,9 +246,9 @@ impl<'t> Trial<'t> {
         if self.operation.is_commit() && (attribute.is_some() || !globs.is_empty()) {
             let mut required = Vec::new();
             for path in self.everything()? {
-                let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(&path))?;
-                if has_attribute || globs.matches(&path) {
-                    required.push(path);
+                let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(path))?;
+                if has_attribute || globs.matches(path) {
+                    required.push(path.clone());
                 }
             }
             if let Some((scope, _)) = self.views.first() {
@@ -235,7 +270,7 @@ impl<'t> Trial<'t> {
                 continue;
             }
             let file = |path| Resource { scope: scope.clone(), target: Target::File(path) };
-            let changed: Vec<Resource> = self.everything()?.into_iter().map(file).collect();
+            let changed: Vec<Resource> = self.everything()?.iter().cloned().map(file).collect();
             for report in self.context.locks(store, self.policy).check(&changed)? {
                 let doubts = report.holders.into_iter().filter(|holder| matches!(holder, Holder::Unknown { .. }));
                 unknown.extend(doubts.map(|holder| (report.resource.clone(), holder)));
@@ -293,10 +328,14 @@ impl<'t> Trial<'t> {
         let Some(last) = output.failures.last_mut() else { return Ok(()) };
         let told = refusals.iter().map(|refusal| &refusal.resource).chain(unknown.iter().map(|(resource, _)| resource));
         let told: BTreeSet<&RepoPath> = told.filter_map(Resource::path).collect();
+        let is_told = |path: &RepoPath| match self.repository.precompose_unicode {
+            true => told.contains(&git::composed(path)),
+            false => told.contains(path),
+        };
         let mut rest = Vec::new();
         let changes = self.changes()?;
         for changes in changes.iter().filter(|_| self.operation.is_commit()) {
-            rest.extend(changes.some(advice::MAX_PATHS.saturating_add(1), |path| !told.contains(path))?);
+            rest.extend(changes.some(advice::MAX_PATHS.saturating_add(1), |path| !is_told(path))?);
         }
         let advice = Advice {
             refusals,

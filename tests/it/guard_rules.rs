@@ -1,5 +1,7 @@
 //! The guard's rules on a manual clock: whose lease stands in the way of a commit, what is lost, what is required.
 
+use std::cell::Cell;
+
 use git_agentlock::{
     clock::{Clock as _, ManualClock, Timestamp},
     guard::{Case, Objection, Refusal, require_leases},
@@ -226,6 +228,28 @@ fn other_scopes_and_where_case_is_ignored_other_spellings() {
         let case = Case { committer: Some(&a), stores: &stores, now: &now, remember_lost_ms: None };
         let refused = case.refusals(&changed).expect("it can be told");
         assert_eq!(refused.iter().map(|refusal| refusal.resource.to_string()).collect::<Vec<_>>(), ["src/a"]);
+    });
+}
+
+/// On systems that ignore case by default, many leases must not mean to list all changes many times.
+#[test]
+fn where_case_is_ignored_changes_are_listed_once() {
+    on_each_store(|store, clock| {
+        let folding = Scope { ignore_case: true, ..Scope::implicit() };
+        for path in ["Src/A", "SRC/B", "other", "SRCX/deep"] {
+            locks(store, clock).take("B", &Resource { scope: folding.clone(), ..file(path) });
+        }
+        locks(store, clock).take("C", &Resource { scope: folding.clone(), ..area("SRCX/Y") });
+        let view = store.view(&ReadSet::everything()).expect("the store works");
+        let (stores, now, listed) = ([(folding, view)], clock.now(), Cell::new(0));
+        let case = Case { committer: None, stores: &stores, now: &now, remember_lost_ms: None };
+        let counted = |target: &Target| {
+            listed.set(listed.get() + 1);
+            changed(target)
+        };
+        let refused = case.refusals(&counted).expect("it can be told");
+        let told: Vec<_> = refused.iter().map(|refusal| refusal.resource.to_string()).collect();
+        assert_eq!((told, listed.get()), (vec!["other".to_owned(), "src/a".to_owned(), "src/b".to_owned()], 1));
     });
 }
 
