@@ -4,6 +4,8 @@
 # Asks whether somebody else holds what this would touch; then the hook that was here before has its turn.
 # Made by `git agentlock hook install`; `git agentlock hook uninstall` puts everything back as it was.
 
+# Whether to ask again when that has run.
+agentlock_asks={{ASKS}}
 # The program that installed this is asked first: PATH is short where editors and services run git.
 agentlock_binary={{BINARY}}
 case $0 in
@@ -13,9 +15,17 @@ esac
 
 agentlock_gone() {
     [ "${AGENTLOCK_GUARD-}" = off ] && return 0
-    agentlock_remedy="rm '$0'"
+    case $0 in
+        # Somebody else may have named the directories, and what is shown here will be pasted into a shell.
+        *[!A-Za-z0-9\ ./_+@:,-]*)
+            agentlock_hook='"$(git rev-parse --git-path hooks/{{HOOK}})"'
+            agentlock_old='"$(git rev-parse --git-path hooks/{{HOOK}}.agentlock-chained)"'
+            ;;
+        *) agentlock_hook="'$0'" agentlock_old="'$agentlock_chained'" ;;
+    esac
+    agentlock_remedy="rm $agentlock_hook"
     if [ -e "$agentlock_chained" ] || [ -L "$agentlock_chained" ]; then
-        agentlock_remedy="mv -f '$agentlock_chained' '$0'"
+        agentlock_remedy="mv -f $agentlock_old $agentlock_hook"
     fi
     printf '%s\n' "git-agentlock: cannot run "{{SHOWN}}", nor git-agentlock on PATH, so {{CONSEQUENCE}} unguarded: install it again, pass by it with AGENTLOCK_GUARD=off{{BYPASS}}, or take this hook out: $agentlock_remedy" >&2
     [ "${AGENTLOCK_GUARD-}" = warn ] && return 0
@@ -43,6 +53,12 @@ esac
 # A tool that has moved this file aside and calls it may itself be the chained hook: that would never end.
 if [ "${0##*/}" = {{HOOK}} ] || [ -L "$0" ]; then
     if [ -f "$agentlock_chained" ] && [ -x "$agentlock_chained" ]; then
+        if [ "$agentlock_asks" = twice ] && [ "${0##*/}" = {{HOOK}} ]; then
+            "$agentlock_chained" "$@" || exit "$?"
+            # git commits what is staged now: that hook may have staged more, and so may others while it ran.
+            agentlock_guard "$@"
+            exit "$?"
+        fi
         exec "$agentlock_chained" "$@"
     fi
 fi

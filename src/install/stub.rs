@@ -62,6 +62,8 @@ impl Stub {
             "HOOK" => self.hook.name(),
             "BEFORE" if self.has_chained => "chained",
             "BEFORE" => "none",
+            "ASKS" if self.hook.is_default() => "twice",
+            "ASKS" => "once",
             "BINARY" => return quote(&path_bytes(&self.binary).unwrap_or_default()),
             "SHOWN" => return quote(escape_path(&self.binary).as_bytes()),
             "CONSEQUENCE" if can_refuse => "this is refused rather than done",
