@@ -9,14 +9,17 @@
 //!   be out of date. Acquiring it again says "I have looked";
 //! - a lease on it is required, and neither the committer nor kin of theirs holds one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{
     clock::{Now, Timestamp},
     locks::{Lease, rules},
     owner::Owner,
     record::{End, Ended, Record},
-    resource::{RepoPath, Resource, ResourceKey, Scope, Target},
+    resource::{RepoPath, Resource, Scope, Target},
     store::View,
 };
 
@@ -69,19 +72,15 @@ impl Case<'_> {
     /// What `changed` cannot tell.
     pub fn refusals<E>(&self, changed: &ChangedPaths<'_, E>) -> Result<Vec<Refusal>, E> {
         let mut refusals = Vec::new();
+        let folded = Folded::default();
+        let own = Covered::of(self.stores, self.now, |record| Some(&record.owner) == self.committer);
         for (scope, view) in self.stores {
-            let mut by_key: Option<ByKey> = None;
             for record in records_of(scope, view) {
                 let Some(objection) = self.objection(record, view) else { continue };
-                let paths = match &mut by_key {
-                    _ if !scope.ignore_case => changed(&record.resource.target)?,
-                    Some(by_key) => by_key.covered_by(&record.resource),
-                    none => none.insert(ByKey::new(scope, changed)?).covered_by(&record.resource),
-                };
-                for path in paths {
-                    let resource = file(scope, path);
-                    if matches!(objection, Objection::Held(_)) || !self.holds_itself(&resource) {
-                        refusals.push(Refusal { resource, objection: objection.clone() });
+                for path in changed_within(scope, &record.resource, changed, &folded)? {
+                    // Whoever holds a path themselves has lost nothing of it.
+                    if matches!(objection, Objection::Held(_)) || !own.contains(&path) {
+                        refusals.push(Refusal { resource: file(scope, path), objection: objection.clone() });
                     }
                 }
             }
@@ -89,26 +88,6 @@ impl Case<'_> {
         only_the_worst(&mut refusals);
         refusals.sort_by(|a, b| a.resource.path().cmp(&b.resource.path()));
         Ok(refusals)
-    }
-
-    /// Whether the committer or kin of theirs holds a lease that covers a path.
-    #[must_use]
-    pub fn has_lease(&self, path: &RepoPath) -> bool {
-        let Some(committer) = self.committer else { return false };
-        self.is_covered(path, |record| record.owner.is_kin(committer))
-    }
-
-    /// Whether the committer, and not only kin of theirs, holds a path: then nothing of it is lost to anybody.
-    fn holds_itself(&self, resource: &Resource) -> bool {
-        resource.path().is_some_and(|path| self.is_covered(path, |record| Some(&record.owner) == self.committer))
-    }
-
-    fn is_covered(&self, path: &RepoPath, is_wanted: impl Fn(&Record) -> bool) -> bool {
-        self.stores.iter().any(|(scope, view)| {
-            let resource = file(scope, path.clone());
-            let covering = |record: &&Record| rules::is_live(record, self.now) && record.resource.covers(&resource);
-            records_of(scope, view).filter(covering).any(&is_wanted)
-        })
     }
 
     /// What one record says against changing what it is about.
@@ -151,28 +130,84 @@ fn file(scope: &Scope, path: RepoPath) -> Resource {
     Resource { scope: scope.clone(), target: Target::File(path) }
 }
 
+/// The records about files of a work tree. Whether case counts is not asked: a record from before `core.ignorecase` was changed is about the same files.
 fn records_of<'v>(scope: &'v Scope, view: &'v View) -> impl Iterator<Item = &'v Record> {
-    rules::records(view).filter(move |record| record.resource.scope == *scope && record.resource.path().is_some())
+    let is_here = |other: &Scope| other.project == scope.project && other.work_tree == scope.work_tree;
+    rules::records(view).filter(move |record| is_here(&record.resource.scope) && record.resource.path().is_some())
 }
 
-/// All changed paths, found by the key of whatever could cover them: where case is ignored, git's own names may be spelt otherwise than the lease's.
-struct ByKey(HashMap<ResourceKey, Vec<Resource>>);
-
-impl ByKey {
-    fn new<E>(scope: &Scope, changed: &ChangedPaths<'_, E>) -> Result<Self, E> {
-        let mut by_key: HashMap<_, Vec<Resource>> = HashMap::new();
+/// The changed paths that a resource covers. Where case is ignored, or was when the lease was taken, git's own names may be spelt otherwise than the lease's.
+fn changed_within<E>(
+    scope: &Scope,
+    resource: &Resource,
+    changed: &ChangedPaths<'_, E>,
+    folded: &Folded,
+) -> Result<Vec<RepoPath>, E> {
+    if !resource.scope.ignore_case && !scope.ignore_case {
+        return changed(&resource.target);
+    }
+    if folded.0.get().is_none() {
+        let mut names: BTreeMap<Vec<u8>, Vec<RepoPath>> = BTreeMap::new();
         for path in changed(&Target::Area(RepoPath::top()))? {
-            let resource = file(scope, path);
-            for key in resource.ancestor_keys().into_iter().chain([resource.key()]) {
-                by_key.entry(key).or_default().push(resource.clone());
+            names.entry(path.without_case().as_bytes().to_vec()).or_default().push(path);
+        }
+        folded.0.get_or_init(|| names);
+    }
+    Ok(folded.within(&resource.target))
+}
+
+/// All changed paths, by their names without case. Made when it is needed: many leases must not mean to go through all changes many times.
+#[derive(Default)]
+struct Folded(OnceCell<BTreeMap<Vec<u8>, Vec<RepoPath>>>);
+
+impl Folded {
+    fn within(&self, target: &Target) -> Vec<RepoPath> {
+        let (Some(names), Target::File(path) | Target::Area(path)) = (self.0.get(), target) else { return Vec::new() };
+        let name = path.without_case().as_bytes().to_vec();
+        let itself = names.get(&name).into_iter();
+        let below = matches!(target, Target::Area(_)).then(|| {
+            let prefix = if name.is_empty() { Vec::new() } else { [name.as_slice(), b"/"].concat() };
+            names.range(prefix.clone()..).take_while(move |(name, _)| name.starts_with(&prefix)).map(|(_, paths)| paths)
+        });
+        itself.chain(below.into_iter().flatten()).flatten().cloned().collect()
+    }
+}
+
+/// What somebody holds: the paths of their files and areas.
+struct Covered {
+    files: BTreeSet<RepoPath>,
+    areas: BTreeSet<RepoPath>,
+    ignores_case: bool,
+}
+
+impl Covered {
+    /// What all live records cover together whose like is wanted.
+    fn of(stores: &[(Scope, View)], now: &Now, is_wanted: impl Fn(&Record) -> bool) -> Self {
+        let ignores_case = stores.iter().any(|(scope, _)| scope.ignore_case);
+        let mut covered = Self { files: BTreeSet::new(), areas: BTreeSet::new(), ignores_case };
+        for (scope, view) in stores {
+            for record in records_of(scope, view).filter(|record| rules::is_live(record, now) && is_wanted(record)) {
+                match &record.resource.target {
+                    Target::File(path) => covered.files.insert(covered.name(path)),
+                    Target::Area(path) => covered.areas.insert(covered.name(path)),
+                    Target::Named(_) => false,
+                };
             }
         }
-        Ok(Self(by_key))
+        covered
     }
 
-    fn covered_by(&self, resource: &Resource) -> Vec<RepoPath> {
-        let candidates = self.0.get(&resource.key()).into_iter().flatten();
-        candidates.filter(|path| resource.covers(path)).filter_map(Resource::path).cloned().collect()
+    fn name(&self, path: &RepoPath) -> RepoPath {
+        if self.ignores_case { path.without_case() } else { path.clone() }
+    }
+
+    fn contains(&self, path: &RepoPath) -> bool {
+        if self.files.is_empty() && self.areas.is_empty() {
+            return false;
+        }
+        let path = self.name(path);
+        let is_area = |path: &RepoPath| self.areas.contains(path);
+        self.files.contains(&path) || is_area(&path) || path.ancestors().any(|above| is_area(&above))
     }
 }
 
@@ -187,8 +222,10 @@ fn only_the_worst(refusals: &mut Vec<Refusal>) {
 /// Adds those of `required` that are changed without a lease, unless there is something worse to say of them.
 pub fn require_leases(case: &Case<'_>, scope: &Scope, required: Vec<RepoPath>, refusals: &mut Vec<Refusal>) {
     let known: BTreeSet<RepoPath> = refusals.iter().filter_map(|refusal| refusal.resource.path().cloned()).collect();
+    let is_kins = |record: &Record| case.committer.is_some_and(|committer| record.owner.is_kin(committer));
+    let covered = Covered::of(case.stores, case.now, is_kins);
     for path in required {
-        if !known.contains(&path) && !case.has_lease(&path) {
+        if !known.contains(&path) && !covered.contains(&path) {
             refusals.push(Refusal { resource: file(scope, path), objection: Objection::LeaseRequired });
         }
     }

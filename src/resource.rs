@@ -92,6 +92,12 @@ impl RepoPath {
         top.into_iter().chain(slashes.filter_map(|at| self.0.get(..at).map(|above| Self(above.into()))))
     }
 
+    /// The path as it is compared where case is ignored.
+    #[must_use]
+    pub fn without_case(&self) -> Self {
+        Self(self.0.to_lowercase().into())
+    }
+
     fn fold(&self, scope: &Scope) -> std::borrow::Cow<'_, [u8]> {
         if scope.ignore_case { self.0.to_lowercase().into() } else { self.0.as_slice().into() }
     }

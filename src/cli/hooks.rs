@@ -64,15 +64,15 @@ impl Place {
             let seen = look::look(&own, hook).map_err(|error| failure(&error))?;
             if !matches!(seen.state, State::Absent | State::Foreign) {
                 let why = format!("git does not run it: {}", self.reason());
-                let remedy = "`git agentlock hook uninstall` takes it out; `git agentlock hook install` installs one where git looks";
-                reports.push(Report::new(seen, "inert", why, remedy.to_owned()));
+                let remedy = format!("{} moves it to where git looks", self.install_command(hook));
+                reports.push(Report::new(seen, "inert", why, remedy));
             }
         }
         Ok(reports)
     }
 
     fn judge(&self, seen: Seen) -> Report {
-        let again = || format!("`git agentlock hook install {}`", seen.hook.name());
+        let again = || self.install_command(seen.hook);
         let (state, message, remedy) = match &seen.state {
             State::Active(binary) if look::is_program(binary) => ("active", "git runs it".to_owned(), String::new()),
             State::Active(binary) => {
@@ -104,11 +104,16 @@ impl Place {
             State::Displaced => (
                 "displaced",
                 "another tool has put its hook in the place of ours".to_owned(),
-                format!("`git agentlock hook uninstall {}`, then {}", seen.hook.name(), again()),
+                format!("{} chains that one too", again()),
             ),
         };
         let report = Report::new(seen, state, message, remedy);
         self.called_by_other(report)
+    }
+
+    fn install_command(&self, hook: Hook) -> String {
+        let machine_wide = if self.repository.is_shared(&self.used) { " --machine-wide" } else { "" };
+        format!("`git agentlock hook install{machine_wide} {}`", hook.name())
     }
 
     /// A hook that is not ours but asks the guard is as good, where one can tell: husky's, or one that somebody has written.
@@ -119,6 +124,14 @@ impl Place {
             let message = format!("{} asks the guard", escape_path(&other));
             return Report { state: "active", message, remedy: String::new(), ..report };
         }
+        let manager = look::about(&report.path).manager.filter(|_| report.state == "absent");
+        if let (Some(manager), Some(top)) = (manager, &self.repository.work_tree)
+            && look::is_program(&report.path)
+            && let Some(file) = manager.asking(top)
+        {
+            let message = format!("{} runs the guard, by {}", manager.name(), escape_path(&file));
+            return Report { state: "active", message, remedy: String::new(), ..report };
+        }
         report
     }
 }
@@ -127,7 +140,7 @@ impl Place {
 fn whose(path: &Path) -> String {
     match look::about(path).manager {
         Some(manager) => format!(
-            "the hook that is there is {}'s (whether {} asks the guard is not looked at)",
+            "the hook that is there is {}'s, and {} does not name git-agentlock",
             manager.name(),
             manager.configuration()
         ),
@@ -152,7 +165,7 @@ impl Report {
 
     /// Whether one of ours is there that does not do what it was installed for.
     pub(crate) fn is_ailing(&self) -> bool {
-        matches!(self.state, "inert" | "interrupted" | "displaced")
+        matches!(self.state, "inert" | "interrupted" | "displaced" | "edited")
     }
 
     pub(crate) fn document(&self) -> HookDoc {

@@ -7,6 +7,7 @@ mod environment;
 mod exit;
 mod failure;
 mod hooks;
+mod operation;
 mod output;
 mod owner;
 mod policy_files;

@@ -3,7 +3,6 @@
 use std::{
     cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
     path::PathBuf,
     rc::Rc,
 };
@@ -11,7 +10,7 @@ use std::{
 use git_agentlock::{
     clock::{Clock as _, Now},
     git::{
-        Repository,
+        self, Repository,
         attributes::LeaseAttribute,
         changes::{Changes, ChangesError, Merged},
     },
@@ -29,6 +28,7 @@ use super::{
     environment,
     exit::Kind,
     failure::Failure,
+    operation::Operation,
     output::Output,
     render::{
         advice::{self, Advice},
@@ -36,84 +36,6 @@ use super::{
         json::{ConflictDoc, ResultDoc},
     },
 };
-
-/// What git is doing, by the hook that it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Operation {
-    /// A commit is being made.
-    Commit,
-    /// A merge is being committed; what is merged is not written down yet.
-    MergeCommit,
-    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one. What `--onto` names git does not tell its hook.
-    Rebase { upstream: Option<String>, branch: Option<String> },
-    /// What was `HEAD` or was checked out before, and is now.
-    Moved { by: &'static str, from: String, to: String },
-    /// A rebase has moved `HEAD`.
-    Rebased,
-    /// A commit was made.
-    Committed,
-    /// Nothing that changes files.
-    Nothing,
-}
-
-impl Operation {
-    pub(crate) fn of(hook: &str, arguments: &[OsString]) -> Self {
-        let argument = |n: usize| arguments.get(n).map(|text| text.to_string_lossy().into_owned());
-        match hook {
-            "pre-merge-commit" => Self::MergeCommit,
-            "pre-rebase" => {
-                let upstream = argument(0).filter(|upstream| upstream != "--root");
-                Self::Rebase { upstream, branch: argument(1).filter(|branch| !branch.is_empty()) }
-            }
-            "post-commit" | "post-applypatch" => Self::Committed,
-            // A squash leaves `HEAD` where it is; what it has staged is judged when it is committed.
-            "post-merge" if argument(0).as_deref() != Some("1") => {
-                Self::Moved { by: "merge", from: "ORIG_HEAD".to_owned(), to: "HEAD".to_owned() }
-            }
-            // An amended commit is one, and `post-commit` tells of it.
-            "post-rewrite" if argument(0).as_deref() == Some("rebase") => Self::Rebased,
-            "post-checkout" => match (argument(0), argument(1), argument(2).as_deref()) {
-                // A new work tree or clone begins with nothing; the checkout of single files moves nothing.
-                (Some(from), Some(to), Some("1")) if from != to && from.bytes().any(|digit| digit != b'0') => {
-                    Self::Moved { by: "checkout", from, to }
-                }
-                _ => Self::Nothing,
-            },
-            "post-merge" | "post-rewrite" => Self::Nothing,
-            _ => Self::Commit,
-        }
-    }
-
-    /// Whether it has been done already, so that nothing can be refused any more.
-    pub(crate) fn is_past(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::Rebased | Self::Committed)
-    }
-
-    /// How to get past a guard that cannot tell; empty when it does not stand in the way.
-    pub(crate) fn bypass(&self) -> &'static str {
-        match self {
-            Self::Commit | Self::MergeCommit => advice::BYPASS,
-            Self::Rebase { .. } => advice::BYPASS_OF_REBASE,
-            _ => "",
-        }
-    }
-
-    /// Whether it makes a commit of what is staged: only then it matters what was lost, or needs a lease.
-    fn is_commit(&self) -> bool {
-        matches!(self, Self::Commit | Self::MergeCommit)
-    }
-
-    /// What the refusal of a path begins with.
-    fn refused(&self, resource: &Resource) -> String {
-        match self {
-            Self::Rebase { .. } => format!("the rebase would touch {resource}"),
-            Self::Moved { by, .. } => format!("git {by} has changed {resource}"),
-            Self::Rebased => format!("git rebase has changed {resource}"),
-            Self::Committed => format!("the new commit has changed {resource}"),
-            _ => format!("cannot commit {resource}"),
-        }
-    }
-}
 
 pub(crate) struct Trial<'t> {
     context: &'t Context,
@@ -127,6 +49,8 @@ pub(crate) struct Trial<'t> {
     attribute: Option<LeaseAttribute>,
     /// What git changes; read when it is asked for.
     changes: OnceCell<Vec<Changes>>,
+    /// Every path of that; listed when it is asked for.
+    everything: OnceCell<Vec<RepoPath>>,
 }
 
 impl<'t> Trial<'t> {
@@ -143,7 +67,18 @@ impl<'t> Trial<'t> {
             stores.push(store);
         }
         let now = context.clock.now();
-        Ok(Self { context, repository, policy, operation, now, stores, views, attribute, changes: OnceCell::new() })
+        Ok(Self {
+            context,
+            repository,
+            policy,
+            operation,
+            now,
+            stores,
+            views,
+            attribute,
+            changes: OnceCell::new(),
+            everything: OnceCell::new(),
+        })
     }
 
     /// Whether anything could be said against any change. Otherwise git is not asked.
@@ -199,7 +134,21 @@ impl<'t> Trial<'t> {
         })
     }
 
+    /// The paths that are changed at a target. Where git composes names, those in the index may be spelt otherwise than the leases.
     fn changed(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
+        match target {
+            Target::Area(path) if path.is_top() => Ok(self.everything()?.to_vec()),
+            Target::File(named) if self.repository.precompose_unicode => {
+                Ok(self.everything()?.iter().filter(|path| *path == named).cloned().collect())
+            }
+            Target::Area(area) if self.repository.precompose_unicode => {
+                Ok(self.everything()?.iter().filter(|path| area.contains(path)).cloned().collect())
+            }
+            target => self.changed_as_spelt(target),
+        }
+    }
+
+    fn changed_as_spelt(&self, target: &Target) -> Result<Vec<RepoPath>, ChangesError> {
         let mut paths = BTreeSet::new();
         for changes in self.changes()? {
             paths.extend(changes.of(target)?);
@@ -207,8 +156,16 @@ impl<'t> Trial<'t> {
         Ok(paths.into_iter().collect())
     }
 
-    fn everything(&self) -> Result<Vec<RepoPath>, ChangesError> {
-        self.changed(&Target::Area(RepoPath::top()))
+    fn everything(&self) -> Result<&[RepoPath], ChangesError> {
+        if let Some(everything) = self.everything.get() {
+            return Ok(everything);
+        }
+        let mut paths = self.changed_as_spelt(&Target::Area(RepoPath::top()))?;
+        if self.repository.precompose_unicode {
+            let composed: BTreeSet<RepoPath> = paths.iter().map(git::composed).collect();
+            paths = composed.into_iter().collect();
+        }
+        Ok(self.everything.get_or_init(|| paths))
     }
 
     fn refusals(
@@ -224,9 +181,9 @@ impl<'t> Trial<'t> {
         if self.operation.is_commit() && (attribute.is_some() || !globs.is_empty()) {
             let mut required = Vec::new();
             for path in self.everything()? {
-                let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(&path))?;
-                if has_attribute || globs.matches(&path) {
-                    required.push(path);
+                let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(path))?;
+                if has_attribute || globs.matches(path) {
+                    required.push(path.clone());
                 }
             }
             if let Some((scope, _)) = self.views.first() {
@@ -248,7 +205,7 @@ impl<'t> Trial<'t> {
                 continue;
             }
             let file = |path| Resource { scope: scope.clone(), target: Target::File(path) };
-            let changed: Vec<Resource> = self.everything()?.into_iter().map(file).collect();
+            let changed: Vec<Resource> = self.everything()?.iter().cloned().map(file).collect();
             for report in self.context.locks(store, self.policy).check(&changed)? {
                 let doubts = report.holders.into_iter().filter(|holder| matches!(holder, Holder::Unknown { .. }));
                 unknown.extend(doubts.map(|holder| (report.resource.clone(), holder)));
@@ -307,10 +264,14 @@ impl<'t> Trial<'t> {
         let Some(last) = output.failures.last_mut() else { return Ok(()) };
         let told = refusals.iter().map(|refusal| &refusal.resource).chain(unknown.iter().map(|(resource, _)| resource));
         let told: BTreeSet<&RepoPath> = told.filter_map(Resource::path).collect();
+        let is_told = |path: &RepoPath| match self.repository.precompose_unicode {
+            true => told.contains(&git::composed(path)),
+            false => told.contains(path),
+        };
         let mut rest = Vec::new();
         let changes = self.changes()?;
         for changes in changes.iter().filter(|_| self.operation.is_commit()) {
-            rest.extend(changes.some(advice::MAX_PATHS.saturating_add(1), |path| !told.contains(path))?);
+            rest.extend(changes.some(advice::MAX_PATHS.saturating_add(1), |path| !is_told(path))?);
         }
         let advice = Advice {
             refusals,

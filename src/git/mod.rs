@@ -16,6 +16,7 @@ use std::{
 };
 
 pub use self::hooks::{Configured, HooksPath};
+use crate::resource::RepoPath;
 use bstr::BString;
 use gix::{
     discover::upwards,
@@ -253,6 +254,14 @@ fn why_not(dir: &Path, error: &gix::Error) -> RepositoryError {
 fn first_line(error: &gix::Error) -> String {
     let cause = error.probable_cause().to_string();
     crate::text::escape(cause.lines().next().unwrap_or_default().as_bytes())
+}
+
+/// A path as a repository with `core.precomposeunicode` spells it; others it leaves as they are.
+#[must_use]
+pub fn composed(path: &RepoPath) -> RepoPath {
+    let bytes = gix::utils::str::precompose_bstr(path.as_bytes().into()).into_owned();
+    // Composing makes neither slashes nor dots.
+    RepoPath::new(bytes).unwrap_or_else(|_| path.clone())
 }
 
 /// Undoes git's C-style quoting (`"caf\303\251"`), as in the lines of `--pathspec-from-file`. What does not begin with a quote is itself.

@@ -4,6 +4,9 @@
 # Asks whether somebody else holds what this would touch; then the hook that was here before has its turn.
 # Made by `git agentlock hook install`; `git agentlock hook uninstall` puts everything back as it was.
 
+# Whether to ask again when that has run.
+agentlock_asks={{ASKS}}
+agentlock_again=
 # The program that installed this is asked first: PATH is short where editors and services run git.
 agentlock_binary={{BINARY}}
 case $0 in
@@ -13,11 +16,25 @@ esac
 
 agentlock_gone() {
     [ "${AGENTLOCK_GUARD-}" = off ] && return 0
-    agentlock_remedy="rm '$0'"
+    case $0 in
+        /*) agentlock_here= ;;
+        *) agentlock_here=$PWD/ ;;
+    esac
+    case $agentlock_here$0 in
+        # Somebody else may have named the directories, and what is shown here will be pasted into a shell.
+        *[!A-Za-z0-9\ ./_+@:,-]*)
+            agentlock_hook='"$(git rev-parse --git-path hooks/{{HOOK}})"'
+            agentlock_old='"$(git rev-parse --git-path hooks/{{HOOK}}.agentlock-chained)"'
+            ;;
+        *) agentlock_hook="'$agentlock_here$0'" agentlock_old="'$agentlock_here$agentlock_chained'" ;;
+    esac
+    agentlock_remedy="rm $agentlock_hook"
     if [ -e "$agentlock_chained" ] || [ -L "$agentlock_chained" ]; then
-        agentlock_remedy="mv -f '$agentlock_chained' '$0'"
+        agentlock_remedy="mv -f $agentlock_old $agentlock_hook"
     fi
-    printf '%s\n' "git-agentlock: cannot run "{{SHOWN}}", nor git-agentlock on PATH, so {{CONSEQUENCE}} unguarded: install it again, pass by it with AGENTLOCK_GUARD=off{{BYPASS}}, or take this hook out: $agentlock_remedy" >&2
+    agentlock_so="{{CONSEQUENCE}}"
+    [ "${AGENTLOCK_GUARD-}" = warn ] && agentlock_so="{{WARNED}}"
+    printf '%s\n' "git-agentlock: cannot run "{{SHOWN}}", nor git-agentlock on PATH, so $agentlock_so unguarded: install it again, pass by it with AGENTLOCK_GUARD=off{{BYPASS}}, or take this hook out: $agentlock_remedy" >&2
     [ "${AGENTLOCK_GUARD-}" = warn ] && return 0
     return 4
 }
@@ -27,7 +44,7 @@ agentlock_guard() {
         agentlock_binary=git-agentlock
         command -v git-agentlock >/dev/null 2>&1 || { agentlock_gone; return "$?"; }
     fi
-    "$agentlock_binary" guard --hook {{HOOK}} -- "$@" </dev/null
+    "$agentlock_binary" guard --hook {{HOOK}} ${agentlock_again:+"$agentlock_again"} -- "$@" </dev/null
     agentlock_code=$?
     case $agentlock_code in
         126 | 127) agentlock_gone ;;
@@ -43,9 +60,11 @@ esac
 # A tool that has moved this file aside and calls it may itself be the chained hook: that would never end.
 if [ "${0##*/}" = {{HOOK}} ] || [ -L "$0" ]; then
     if [ -f "$agentlock_chained" ] && [ -x "$agentlock_chained" ]; then
-        if {{STAGES}} && [ "${0##*/}" = {{HOOK}} ]; then
-            # It may have staged more than was asked about; git reads the index again.
-            "$agentlock_chained" "$@" && agentlock_guard "$@"
+        if [ "$agentlock_asks" = twice ] && [ "${0##*/}" = {{HOOK}} ]; then
+            "$agentlock_chained" "$@" || exit "$?"
+            # git commits what is staged now: that hook may have staged more, and so may others while it ran.
+            agentlock_again=--again
+            agentlock_guard "$@"
             exit "$?"
         fi
         exec "$agentlock_chained" "$@"

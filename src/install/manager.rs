@@ -40,6 +40,20 @@ impl Manager {
         }
     }
 
+    /// The configuration below a work tree that names git-agentlock, if one does. Whether it does so for each hook is not looked at.
+    #[must_use]
+    pub fn asking(self, top: &Path) -> Option<PathBuf> {
+        let names: &[&str] = match self {
+            Self::PreCommit => &[".pre-commit-config.yaml"],
+            Self::Prek => &["prek.toml", ".pre-commit-config.yaml", ".pre-commit-config.yml"],
+            Self::Lefthook => {
+                &["lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", ".lefthook.yml", ".lefthook.yaml"]
+            }
+        };
+        let names_us = |file: &PathBuf| super::dir::read(file).is_ok_and(|text| text.contains_str("git-agentlock"));
+        names.iter().map(|name| top.join(name)).find(names_us)
+    }
+
     /// Its own configuration.
     #[must_use]
     pub fn configuration(self) -> &'static str {

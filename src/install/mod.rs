@@ -78,12 +78,12 @@ impl Hook {
     /// Whether it is installed when no name is given: those through which every commit goes.
     #[must_use]
     pub fn is_default(self) -> bool {
-        self.is_before_commit()
+        matches!(self, Self::PreCommit | Self::PreMergeCommit)
     }
 
     /// Whether git commits what is staged once it has ended, also what it has staged itself.
     pub(crate) fn is_before_commit(self) -> bool {
-        matches!(self, Self::PreCommit | Self::PreMergeCommit)
+        self.is_default() || self == Self::PreApplypatch
     }
 
     /// Whether git heeds its exit code before anything has happened.

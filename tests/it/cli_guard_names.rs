@@ -132,3 +132,34 @@ fn c48_owners_and_reasons_of_others_forge_no_line() {
     let ran = at.refused(["commit", "-qam", "x"], &["src/a"]);
     ran.err_has(&["held by B \\u{202e}\\u{200b} since", "x\\nerror: src/b: held by C\\r\\x1b[2J\\u{202e}"]);
 }
+
+/// A repository from macOS, used elsewhere: its configuration composes names, and what git finds on the disk is spelt in parts.
+#[test]
+fn a_name_that_is_spelt_in_parts_is_the_one_that_is_held() {
+    let (sandbox, top) = Sandbox::guarded();
+    let (a, b, path) = (sandbox.committer(&top, "A"), sandbox.committer(&top, "B"), "src/e\u{301}");
+    sandbox.git(&top, &["config", "core.precomposeunicode", "true"]);
+    for (number, held) in [path, "src/"].into_iter().enumerate() {
+        b.hold("B", held);
+        a.write(path, &format!("{number}\n"));
+        a.ok(["add", "."]);
+        let ran = a.refused(["commit", "-qm", "in parts"], &["src/\u{e9}"]);
+        assert!(!ran.err().contains("commit --only src"), "it is not told to commit just that: {ran:#?}");
+        b.passes(["commit", "-qm", "in parts"]);
+        b.give_back("B", held);
+    }
+}
+
+#[test]
+fn a_lease_from_before_case_was_ignored_or_counted_still_stands() {
+    for (before, after) in [("false", "true"), ("true", "false")] {
+        let (sandbox, top) = Sandbox::guarded();
+        let a = sandbox.committer(&top, "A");
+        sandbox.git(&top, &["config", "core.ignorecase", before]);
+        a.hold("B", "src/a");
+        sandbox.git(&top, &["config", "core.ignorecase", after]);
+        a.change("src/a");
+        a.refused(["commit", "-qam", "x"], &["src/a"]);
+        a.named("B").passes(["commit", "-qam", "x"]);
+    }
+}

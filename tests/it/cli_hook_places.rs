@@ -148,6 +148,10 @@ fn what_was_taken_out_is_told_also_when_the_shared_directory_is_refused() {
     bench.install(&[]);
     bench.sandbox.git(&bench.repo, &["config", "--global", "core.hooksPath", "~/hooks"]);
     bench.install(&["--machine-wide"]);
+    // Installed again where git would look without that configuration.
+    bench.sandbox.git(&bench.repo, &["config", "core.hooksPath", ".git/hooks"]);
+    bench.install(&[]);
+    bench.sandbox.git(&bench.repo, &["config", "--unset", "core.hooksPath"]);
     let ran = bench.agent(&bench.repo).expect(4, ["hook", "uninstall"]);
     ran.out_has(&["removed: ", ".git/hooks/pre-commit", ".git/hooks/pre-merge-commit"]);
     assert_eq!(ran.err().matches("--machine-wide").count(), 1, "{ran:#?}");

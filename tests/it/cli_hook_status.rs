@@ -30,7 +30,7 @@ fn status_only_looks_and_a_hook_that_was_never_installed_is_no_finding() {
     let agent = bench.agent(&bench.repo);
     let before = tree(&bench.repo);
     let ran = agent.expect(1, ["hook", "status"]);
-    ran.out_has(&["pre-commit: absent", "pre-merge-commit: absent", "hook install"]);
+    ran.out_has(&["pre-commit        absent", "pre-merge-commit  absent", "hook install", "mode:  enforce"]);
     assert_eq!(ran.err(), "");
     assert_eq!(findings(&agent), []);
     assert_eq!(tree(&bench.repo), before);
@@ -40,7 +40,7 @@ fn status_only_looks_and_a_hook_that_was_never_installed_is_no_finding() {
     write(&bench.hook("post-commit"), "#!/bin/sh\n", 0o755);
     let before = tree(&bench.repo);
     let ran = agent.ok(["hook", "status"]);
-    ran.out_has(&["pre-commit: active"]);
+    ran.out_has(&["pre-commit        active"]);
     assert!(!ran.out().contains("post-commit"), "{ran:#?}");
     assert_eq!(state(&agent, 0, "post-commit").0, "absent");
     assert_eq!(findings(&agent), []);
@@ -75,8 +75,9 @@ fn a_hook_that_hooks_path_overrides_is_told_and_can_be_taken_out() {
     assert_eq!(inert.len(), 2, "{inert:#?}");
     assert!(inert[0].message.contains("core.hooksPath") && inert[0].message.contains(".git/config"), "{inert:#?}");
     let found = findings(&agent);
-    assert!(found.len() == 2 && found[0].1.contains("hook uninstall"), "{found:?}");
-    bench.uninstall();
+    assert!(found.len() == 2 && found[0].1.contains("hook install"), "{found:?}");
+    bench.install(&[]).out_has(&["removed: ", "what was there before is back"]);
+    assert!(bench.repo.join(".git/others/pre-commit").exists());
     assert_eq!(fs::read_to_string(bench.hook("pre-commit")).unwrap(), "#!/bin/sh\necho mine >&2\n");
     assert_eq!(findings(&agent), []);
 }
@@ -181,4 +182,34 @@ fn what_a_chained_hook_has_staged_is_judged_too() {
     assert_eq!(refused.code(), 1, "{refused:#?}");
     refused.err_has(&["src/a", "held by B"]);
     assert_eq!(bench.commit(&[("AGENTLOCK_OWNER", "B")]).code(), 0);
+}
+
+#[test]
+fn the_hook_of_a_manager_that_asks_the_guard_is_active() {
+    let bench = Bench::new();
+    for name in ["pre-commit", "pre-merge-commit"] {
+        write(&bench.hook(name), "#!/bin/sh\ncall_lefthook run \"$@\"\n", 0o755);
+    }
+    let agent = bench.agent(&bench.repo);
+    let (now, message) = state(&agent, 1, "pre-commit");
+    assert_eq!(now, "absent");
+    assert!(message.contains("lefthook.yml does not name git-agentlock"), "{message}");
+    fs::write(bench.repo.join("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: git-agentlock guard\n").unwrap();
+    let (now, message) = state(&agent, 0, "pre-commit");
+    assert_eq!(now, "active");
+    assert!(message.contains("lefthook runs the guard"), "{message}");
+}
+
+#[test]
+fn a_hook_of_ours_that_was_edited_is_found_and_the_mode_is_told() {
+    let bench = Bench::new();
+    bench.install(&[]);
+    let text = fs::read_to_string(bench.hook("pre-commit")).unwrap();
+    write(&bench.hook("pre-commit"), &format!("{text}\n: mine\n"), 0o755);
+    let agent = bench.agent(&bench.repo);
+    assert_eq!(findings(&agent).len(), 1);
+    agent.expect(1, ["hook", "status"]).out_has(&["mode:  enforce, by guard.mode"]);
+    agent.env("AGENTLOCK_GUARD", "off").expect(1, ["hook", "status"]).out_has(&["mode:  off, by AGENTLOCK_GUARD"]);
+    fs::write(bench.repo.join(".agentlock.toml"), "[guard]\nmode = \"warn\"\n").unwrap();
+    agent.expect(1, ["hook", "status"]).out_has(&["mode:  warn, by guard.mode"]);
 }

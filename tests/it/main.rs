@@ -25,6 +25,7 @@ mod cli_guard_owners;
 mod cli_guard_past;
 mod cli_guard_require;
 mod cli_hook;
+mod cli_hook_chain;
 mod cli_hook_places;
 mod cli_hook_status;
 mod cli_hostile;

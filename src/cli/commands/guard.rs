@@ -12,9 +12,10 @@ use crate::cli::{
     context::{Context, OnBadPolicy},
     environment,
     failure::Failure,
+    operation::Operation,
     output::Output,
     owner,
-    trial::{Operation, Trial},
+    trial::Trial,
 };
 
 /// Refuse a commit that touches what others hold; meant for git's hooks
@@ -29,6 +30,9 @@ pub(crate) struct GuardArgs {
     /// The hook that asks, by its name in git
     #[arg(long, value_name = "NAME", default_value = "pre-commit")]
     hook: String,
+    /// Asked again after another hook has run: say only what refuses, since the rest has been said
+    #[arg(long, hide = true)]
+    again: bool,
     #[command(flatten)]
     owner: OwnerArg,
     /// What git gave to the hook
@@ -66,6 +70,9 @@ pub(crate) fn run(args: &GuardArgs, global: &Global, umask: u32) -> Output {
     output.warnings.splice(0..0, warnings);
     if mode.get() == GuardMode::Warn || operation.is_past() {
         only_warn(&mut output);
+    }
+    if args.again && output.failures.is_empty() {
+        output = Output::new("guard");
     }
     output
 }

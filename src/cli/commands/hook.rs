@@ -10,11 +10,13 @@ use git_agentlock::{
         look::{self, State},
         manager,
     },
+    policy::GuardMode,
     text::{escape, escape_path},
 };
 
 use crate::cli::{
     context::Context,
+    environment::variable,
     exit::Kind,
     failure::Failure,
     hooks::{self as shared, Place},
@@ -124,11 +126,26 @@ fn install(context: &Context, wanted: &[Hook], machine_wide: bool) -> Result<Out
             Err(error) => output.failures.push(shared::failure(&error)),
         }
     }
+    if let Some(own) = place.overridden().filter(|_| output.failures.is_empty()) {
+        take_out_inert(&mut output, &own, wanted);
+    }
     output.document.hooks.get_or_insert_default();
     if output.failures.is_empty() {
         tell_how_to_go_on(&mut output, &place, wanted);
     }
     Ok(output)
+}
+
+/// Ours where git does not look any more has done its work: the one where git looks takes its place.
+fn take_out_inert(output: &mut Output, dir: &Path, wanted: &[Hook]) {
+    for &hook in wanted {
+        if look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state)) {
+            match hooks::uninstall(dir, hook) {
+                Ok(outcome) => tell_uninstalled(output, hook, &outcome),
+                Err(error) => output.failures.push(shared::failure(&error)),
+            }
+        }
+    }
 }
 
 fn tell_installed(output: &mut Output, hook: Hook, outcome: &Outcome) {
@@ -288,23 +305,20 @@ fn status(context: &Context) -> Result<Output, Failure> {
     let place = Place::here(context)?;
     let mut output = Output::new("hook");
     let reports = place.look()?;
-    for report in &reports {
-        if report.state != "absent" || report.hook.is_default() {
-            let then = report.chained.as_deref().map(|chained| format!(", then {}", shown_name(chained)));
-            let _ = writeln!(
-                output.text,
-                "{}: {}{}: {} ({})",
-                report.hook.name(),
-                report.state,
-                then.unwrap_or_default(),
-                report.message,
-                escape_path(&report.path)
-            );
-            if !report.remedy.is_empty() {
-                let _ = writeln!(output.text, "  remedy: {}", report.remedy);
-            }
+    let told = |report: &&shared::Report| report.state != "absent" || report.hook.is_default();
+    let width = |text: fn(&shared::Report) -> &str| {
+        reports.iter().filter(told).map(|report| text(report).len()).max().unwrap_or(0)
+    };
+    let (names, states) = (width(|report| report.hook.name()), width(|report| report.state));
+    for report in reports.iter().filter(told) {
+        let (name, state) = (report.hook.name(), report.state);
+        let then = report.chained.as_deref().map(|chained| format!(", then runs {}", shown_name(chained)));
+        let _ = writeln!(output.text, "{name:names$}  {state:states$}  {}{}", report.message, then.unwrap_or_default());
+        if !report.remedy.is_empty() {
+            let _ = writeln!(output.text, "{:names$}  {:states$}  remedy: {}", "", "", report.remedy);
         }
     }
+    let _ = writeln!(output.text, "\nhooks: {}\nmode:  {}", place.reason(), mode(context, &place)?);
     output.document.hooks = Some(reports.iter().map(shared::Report::document).collect());
     let is_active = |hook: Hook| reports.iter().any(|report| report.hook == hook && report.state == "active");
     let inactive: Vec<_> = Hook::ALL.into_iter().filter(|hook| hook.is_default() && !is_active(*hook)).collect();
@@ -315,6 +329,15 @@ fn status(context: &Context) -> Result<Output, Failure> {
         output.verdicts.push(verdict.hint("`git agentlock hook install` installs them"));
     }
     Ok(output)
+}
+
+/// What the guard does when the hooks ask it, and who says so.
+fn mode(context: &Context, place: &Place) -> Result<String, Failure> {
+    if let Some(mode) = variable("AGENTLOCK_GUARD").and_then(|word| GuardMode::parse(word.to_str()?)) {
+        return Ok(format!("{}, by AGENTLOCK_GUARD", mode.as_str()));
+    }
+    let policy = context.policy(Some(&place.repository))?;
+    Ok(format!("{}, by guard.mode in the policy", policy.policy.guard_mode().as_str()))
 }
 
 fn shown_name(path: &Path) -> String {

@@ -8,7 +8,7 @@ use git_agentlock::{
 };
 
 use super::human;
-use crate::cli::trial::Operation;
+use crate::cli::operation::Operation;
 
 /// How to get past a guard that cannot tell.
 pub(crate) const BYPASS: &str =
