@@ -290,7 +290,7 @@ fn nothing_is_left_for_later() {
 #[test]
 fn no_file_is_forgotten() {
     no_complaints(forgotten(&sources("src"), &["src/lib.rs", "src/main.rs"]));
-    no_complaints(forgotten(&sources("tests"), &["tests/it/main.rs"]));
+    no_complaints(forgotten(&sources("tests"), &["tests/it/main.rs", "tests/races/main.rs"]));
 }
 
 #[test]
