@@ -205,7 +205,7 @@ fn a_hook_of_ours_that_was_edited_is_found_and_the_mode_is_told() {
     let bench = Bench::new();
     bench.install(&[]);
     let text = fs::read_to_string(bench.hook("pre-commit")).unwrap();
-    write(&bench.hook("pre-commit"), &format!("{text}\n: mine\n"), 0o755);
+    write(&bench.hook("pre-commit"), format!("{text}\n: mine\n"), 0o755);
     let agent = bench.agent(&bench.repo);
     assert_eq!(findings(&agent).len(), 1);
     agent.expect(1, ["hook", "status"]).out_has(&["mode:  enforce, by guard.mode"]);
