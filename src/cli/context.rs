@@ -92,7 +92,10 @@ impl Context {
             .hint("agents in different directories would each have a store of their own; give the full path"));
         }
         let describes = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| variable(name).is_some());
-        let environment = describes.then(|| Environment { common_dir: variable("GIT_COMMON_DIR").map(PathBuf::from) });
+        let environment = describes.then(|| Environment {
+            common_dir: variable("GIT_COMMON_DIR").map(PathBuf::from),
+            names_git_dir: variable("GIT_DIR").is_some(),
+        });
         Ok(Self {
             locator: Locator::new(cwd.clone(), environment),
             cwd,

@@ -28,6 +28,23 @@ pub(super) fn is_merging() -> bool {
     action.is_some_and(|action| ["merge", "pull"].iter().any(|word| action.split_whitespace().next() == Some(word)))
 }
 
+/// A statically linked program must not look users up: the system's modules for that (LDAP, systemd) are made for another copy of the C library and crash
+/// in it. The one lookup is for the home of who has no `HOME`; to git such a user has none, so here too, by starting once more with a home that is not there.
+#[cfg(all(unix, target_feature = "crt-static"))]
+pub(super) fn look_up_no_home(arguments: &[OsString]) {
+    use std::os::unix::process::CommandExt as _;
+    if variable("HOME").is_some() {
+        return;
+    }
+    if let (Ok(program), Some((name, rest))) = (std::env::current_exe(), arguments.split_first()) {
+        // It returns only when that cannot be done; then there is nothing better than to go on.
+        let _ = std::process::Command::new(program).arg0(name).args(rest).env("HOME", "/nonexistent").exec();
+    }
+}
+
+#[cfg(not(all(unix, target_feature = "crt-static")))]
+pub(super) fn look_up_no_home(_arguments: &[OsString]) {}
+
 /// The current directory, or the one that `-C` names.
 pub(super) fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]

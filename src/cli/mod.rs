@@ -32,9 +32,10 @@ use self::{
 };
 
 pub(crate) fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    environment::look_up_no_home(&arguments);
     survive_file_size_limits();
     let umask = create_with_exact_modes();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
     match Cli::try_parse_from(&arguments) {
         Ok(cli) => run(cli, umask),
         Err(error) => usage(error, &arguments),

@@ -68,7 +68,9 @@ impl LeaseAttribute {
     pub fn of(repository: &Repository) -> Result<Option<Self>, AttributesError> {
         let Some(top) = &repository.work_tree else { return Ok(None) };
         let at_top = read(&top.join(FILE))?;
-        let info = read(&repository.common_dir.join("info/attributes"))?;
+        // Only in a work tree a symbolic link is not followed: whoever can write in the git directory is trusted.
+        let info = repository.common_dir.join("info/attributes");
+        let info = read(&std::fs::canonicalize(&info).unwrap_or(info))?;
         let is_mentioned = [&at_top, &info].into_iter().flatten().any(|text| text.contains_str(ATTRIBUTE));
         if !is_mentioned {
             return Ok(None);

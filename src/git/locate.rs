@@ -127,6 +127,8 @@ pub struct Locator {
 pub struct Environment {
     /// The value of `GIT_COMMON_DIR`.
     pub common_dir: Option<PathBuf>,
+    /// Whether `GIT_DIR` is set: then git does not ask whose the repository is.
+    pub names_git_dir: bool,
 }
 
 impl Locator {
@@ -331,7 +333,7 @@ impl Locator {
         if let Some(known) = self.environment_repository.get() {
             return Ok(known.clone());
         }
-        let found = from_environment(&self.cwd, environment.common_dir.as_deref())?.map(Rc::new);
+        let found = from_environment(&self.cwd, environment)?.map(Rc::new);
         Ok(self.environment_repository.get_or_init(|| found).clone())
     }
 

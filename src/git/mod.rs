@@ -92,12 +92,17 @@ pub fn discover(dir: &Path, ignore_environment: bool) -> Result<Option<Repositor
     usable(dir, gix::ThreadSafeRepository::discover_opts(dir, upward_options(), trust), None)
 }
 
-/// The repository that `GIT_DIR`, `GIT_WORK_TREE` and their like describe, seen from `dir`. `common_dir` is the value of `GIT_COMMON_DIR`.
+/// The repository that `GIT_DIR`, `GIT_WORK_TREE` and their like describe, seen from `dir`.
 ///
 /// # Errors
 /// [`RepositoryError`] when the variables describe none that can be used.
-pub fn from_environment(dir: &Path, common_dir: Option<&Path>) -> Result<Option<Repository>, RepositoryError> {
-    let trust = gix::sec::trust::Mapping { full: open_options(), reduced: open_options() };
+pub fn from_environment(dir: &Path, environment: &locate::Environment) -> Result<Option<Repository>, RepositoryError> {
+    let mut options = open_options();
+    if environment.names_git_dir {
+        options = options.bail_if_untrusted(false).filter_config_section(|_| true);
+    }
+    let trust = gix::sec::trust::Mapping { full: options.clone(), reduced: options };
+    let common_dir = environment.common_dir.as_deref();
     let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upward_options(), trust);
     usable(dir, opened, common_dir.map(|common| dir.join(common)).as_deref())
 }

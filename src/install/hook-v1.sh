@@ -14,6 +14,7 @@ case $0 in
     *) agentlock_chained=./{{HOOK}}.agentlock-chained ;;
 esac
 
+# What is to be said and done when there is no verdict.
 agentlock_gone() {
     [ "${AGENTLOCK_GUARD-}" = off ] && return 0
     case $0 in
@@ -34,12 +35,13 @@ agentlock_gone() {
     fi
     agentlock_so="{{CONSEQUENCE}}"
     [ "${AGENTLOCK_GUARD-}" = warn ] && agentlock_so="{{WARNED}}"
-    printf '%s\n' "git-agentlock: cannot run "{{SHOWN}}", nor git-agentlock on PATH, so $agentlock_so unguarded: install it again, pass by it with AGENTLOCK_GUARD=off{{BYPASS}}, or take this hook out: $agentlock_remedy" >&2
+    printf '%s\n' "git-agentlock: $agentlock_why, so $agentlock_so unguarded: install it again, pass by it with AGENTLOCK_GUARD=off{{BYPASS}}, or take this hook out: $agentlock_remedy" >&2
     [ "${AGENTLOCK_GUARD-}" = warn ] && return 0
     return 4
 }
 
 agentlock_guard() {
+    agentlock_why="cannot run "{{SHOWN}}", nor git-agentlock on PATH"
     if [ ! -f "$agentlock_binary" ] || [ ! -x "$agentlock_binary" ]; then
         agentlock_binary=git-agentlock
         command -v git-agentlock >/dev/null 2>&1 || { agentlock_gone; return "$?"; }
@@ -48,6 +50,11 @@ agentlock_guard() {
     agentlock_code=$?
     case $agentlock_code in
         126 | 127) agentlock_gone ;;
+        # Ended by a signal: a crash must not stand in the way more than a program that is gone.
+        12[89] | 1[3-9]?)
+            agentlock_why="the guard was ended by signal $((agentlock_code - 128))"
+            agentlock_gone
+            ;;
         *) return "$agentlock_code" ;;
     esac
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::sandbox::{Sandbox, records, store_of};
+use crate::sandbox::{Ran, Sandbox, records, store_of};
 
 fn store(repo: &Path) -> PathBuf {
     store_of(&repo.join(".git"))
@@ -280,4 +280,19 @@ fn no_success_is_told_of_a_lease_that_has_already_ended() {
     assert_eq!(a.holder_of("src/a"), None);
     a.ok(["acquire", "src/b", "--ttl", "1m"]);
     a.by(by).ok(["renew", "src/b", "--ttl", "1s"]);
+}
+
+/// In a statically linked program the system's lookup of users can crash, and a user who is in no list makes it look everywhere.
+#[test]
+#[ignore = "needs root and setpriv, to be somebody whom the system does not know"]
+fn who_has_no_home_and_no_entry_among_the_users_can_lock_and_commit() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let agent = sandbox.agent(&repo, "A").as_user(54321);
+    for arguments in [&["acquire", "src/a"][..], &["check", "src/a"], &["guard"], &["list"]] {
+        let mut command = agent.command(arguments);
+        command.env_remove("HOME").env_remove("XDG_CONFIG_HOME").env_remove("GIT_CONFIG_GLOBAL");
+        command.env_remove("GIT_CONFIG_NOSYSTEM");
+        let ran = Ran::of(command);
+        assert_eq!(ran.code(), 0, "{ran:#?}");
+    }
 }

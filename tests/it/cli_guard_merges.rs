@@ -225,3 +225,18 @@ fn heads_in_the_environment_open_no_hole_elsewhere() {
     odd.ok(["reset", "-q", "--hard"]);
     odd.passes(["merge", "-q", "--no-edit", "f"]);
 }
+
+/// git makes no parent of what `HEAD` contains already, so that the commit would just take back what somebody holds.
+#[test]
+fn an_old_commit_in_merge_head_excuses_nothing() {
+    let (sandbox, top) = Sandbox::guarded();
+    let a = sandbox.committer(&top, "A");
+    let old = std::fs::read(top.join("src/a")).unwrap();
+    a.change("src/a");
+    a.passes(["commit", "-qam", "newer"]);
+    a.hold("B", "src/a");
+    std::fs::write(top.join("src/a"), old).unwrap();
+    a.ok(["add", "src/a"]);
+    std::fs::write(top.join(".git/MERGE_HEAD"), sandbox.git(&top, &["rev-parse", "HEAD~1"])).unwrap();
+    a.refused(["commit", "-qm", "back"], &["src/a"]);
+}

@@ -255,3 +255,17 @@ fn who_tells_afterwards_never_fails() {
     a.cd(&nowhere).ok(["guard", "--hook", "post-commit"]).err_has(&["warning:"]);
     a.env("AGENTLOCK_GUARD", "off").ok(["guard", "--hook", "post-checkout", "nonsense", "HEAD", "1"]);
 }
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let (sandbox, top) = Sandbox::guarded();
+    let a = sandbox.agent(&top, "A");
+    sandbox.agent(&top, "B").ok(["acquire", "src/a"]);
+    for (name, hook, code) in [("logs/HEAD", "post-commit", 0), ("MERGE_HEAD", "pre-commit", 4)] {
+        let path = top.join(".git").join(name);
+        let _ = std::fs::remove_file(&path);
+        assert!(sandbox.command("mkfifo", &top).arg(&path).status().unwrap().success());
+        a.expect(code, ["guard", "--hook", hook]);
+        std::fs::remove_file(&path).unwrap();
+    }
+}

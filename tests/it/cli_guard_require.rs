@@ -210,3 +210,14 @@ fn attributes_in_the_git_directory_alone_are_enough() {
     at.passes(["commit", "-qm", "b", "--only", "src/b"]);
     assert!(!top.join(".git/agent-locks").exists());
 }
+
+/// Only in the work tree git does not follow them.
+#[test]
+fn attributes_in_the_git_directory_may_be_a_link() {
+    let (sandbox, top) = Sandbox::guarded();
+    let at = sandbox.committer(&top, "A");
+    at.write(".git/the-teams", "src/a agentlock\n");
+    std::os::unix::fs::symlink("../the-teams", top.join(".git/info/attributes")).unwrap();
+    at.change("src/a");
+    needs_a_lease(&at, &["commit", "-qam", "x"], &["src/a"]);
+}

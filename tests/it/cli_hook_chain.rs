@@ -81,3 +81,17 @@ fn the_way_out_is_a_command_whatever_the_directories_are_called() {
         }
     }
 }
+
+#[test]
+fn a_guard_that_crashes_is_told_and_can_be_passed_by() {
+    let bench = Bench::new();
+    bench.install(&["pre-commit"]);
+    fs::remove_file(&bench.program).unwrap();
+    write(&bench.program, "#!/bin/sh\nkill -SEGV $$\n", 0o755);
+    let refused = bench.commit(&[]);
+    assert_eq!(refused.code(), 1, "{refused:#?}");
+    refused.err_has(&["ended by signal 11", "refused", "AGENTLOCK_GUARD=off", "--no-verify"]);
+    let warned = bench.commit(&[("AGENTLOCK_GUARD", "warn")]);
+    assert_eq!(warned.code(), 0, "{warned:#?}");
+    warned.err_has(&["ended by signal 11"]);
+}

@@ -312,6 +312,10 @@ fn a_repository_of_somebody_else_is_refused_as_git_refuses_it() {
         ]);
         assert_eq!(a.json(4, arguments).error.unwrap().kind, "repository");
     }
+    // Of a GIT_DIR that is named git does not ask whose it is, and hooks in linked work trees get one.
+    let named = a.env("GIT_DIR", repo.join(".git"));
+    named.ok(["guard"]);
+    named.ok(["list"]);
     sandbox.git(&repo, &["config", "--global", "--add", "safe.directory", repo.to_str().unwrap()]);
     a.ok(["acquire", "src/a"]);
     let everywhere: PathBuf = sandbox.home().join("gitconfig");

@@ -97,7 +97,7 @@ impl Changes {
         match merged {
             Merged::These(ids) => before.extend(trees.tops_of(ids)?),
             Merged::MergeHeadOr(ids) => match read_merge_head(&repository.git_dir)? {
-                Some(written) => before.extend(trees.tops_of(&written)?),
+                Some(written) => before.extend(trees.tops_of(&trees.that_become_parents(written)?)?),
                 None => before.extend(ids.iter().filter_map(|id| trees.top_of_hex(id).ok())),
             },
         }
@@ -295,11 +295,19 @@ fn are_same_leaf(after: Option<&Item>, before: Option<&Item>) -> bool {
 /// The commits that are being merged, in hex; `None` when no merge is to be concluded.
 fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> {
     let path = git_dir.join("MERGE_HEAD");
-    match std::fs::read(&path) {
+    match read_regular(&path) {
         Ok(bytes) => Ok(Some(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
     }
+}
+
+/// Nothing else is read: a FIFO would wait for ever.
+fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    if std::fs::metadata(path)?.is_file() {
+        return std::fs::read(path);
+    }
+    Err(std::io::Error::other("it is not a regular file"))
 }
 
 /// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known, or it was nothing.
@@ -307,7 +315,8 @@ fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
     /// A line has two ids, a name, a time and the first line of a message.
     const ENOUGH: i64 = 64 * 1024;
     use std::io::{Read as _, Seek as _, SeekFrom};
-    let mut file = std::fs::File::open(git_dir.join("logs/HEAD")).ok()?;
+    let path = git_dir.join("logs/HEAD");
+    let mut file = std::fs::metadata(&path).ok()?.is_file().then(|| std::fs::File::open(&path).ok())??;
     file.seek(SeekFrom::End(-ENOUGH)).or_else(|_| file.seek(SeekFrom::Start(0))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;

@@ -82,6 +82,22 @@ impl Trees {
         Ok(commit.parent_ids().map(gix::Id::detach).collect())
     }
 
+    /// Those of the commits that are merged, in hex, that `git commit` makes parents of: what `HEAD` or another of them contains already it leaves out,
+    /// and a path that is as it was there would be called unchanged, although the commit takes it back.
+    pub(super) fn that_become_parents(&self, merged: Vec<String>) -> Result<Vec<String>, ChangesError> {
+        let Some(head) = self.head()?.filter(|_| !merged.is_empty()) else { return Ok(merged) };
+        let ids: Vec<_> = merged.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()).collect();
+        // Where history is cut off, it may not be known.
+        let contains = |newer: ObjectId, older: ObjectId| {
+            self.repository.merge_base(newer, older).is_ok_and(|base| base.is_some_and(|base| base == older))
+        };
+        let is_left_out = |hex: &String| {
+            let Ok(id) = ObjectId::from_hex(hex.as_bytes()) else { return false };
+            contains(head, id) || ids.iter().any(|other| *other != id && contains(*other, id))
+        };
+        Ok(merged.into_iter().filter(|hex| !is_left_out(hex)).collect())
+    }
+
     /// The top directory of a commit, by its id in hex.
     pub(super) fn top_of_hex(&self, hex: &str) -> Result<Item, ChangesError> {
         let id = ObjectId::from_hex(hex.as_bytes())
