@@ -38,39 +38,27 @@ enum Action {
     /// the same arguments, input and environment; `uninstall` puts it back as it was. pre-rebase refuses a rebase that would touch what others
     /// hold, pre-applypatch guards what `git am` applies; post-commit, post-applypatch, post-merge, post-rewrite and post-checkout only tell what
     /// went past the guard.
-    Install(InstallArgs),
+    Install(Which),
     /// Take the hooks out again, and put back what was there
     ///
     /// Without a NAME: every one that is ours. Nothing there = success.
-    Uninstall(UninstallArgs),
+    Uninstall(Which),
     /// Tell which hooks git really runs; changes nothing
     ///
     /// Exit code 0 when both pre-commit and pre-merge-commit are active, 1 when one is not installed or would not be run.
     Status,
 }
 
+/// Which hooks, and where.
 #[derive(Debug, Args)]
-struct InstallArgs {
+struct Which {
     /// pre-commit, pre-merge-commit, pre-rebase, pre-applypatch, post-applypatch, post-merge, post-rewrite, post-checkout, post-commit
     #[arg(value_name = "NAME")]
     names: Vec<OsString>,
     /// Every hook there is
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// Also into a directory that other repositories use too
-    #[arg(long)]
-    machine_wide: bool,
-}
-
-#[derive(Debug, Args)]
-struct UninstallArgs {
-    /// The same as for install
-    #[arg(value_name = "NAME")]
-    names: Vec<OsString>,
-    /// Every hook there is, as without a NAME
-    #[arg(long, conflicts_with = "names")]
-    all: bool,
-    /// Also out of a directory that other repositories use too
+    /// Also in a directory that other repositories use too
     #[arg(long)]
     machine_wide: bool,
 }
