@@ -105,6 +105,9 @@ impl Spec {
         if conflicts.is_empty() {
             let passed_over = self.0.iter_mut().filter(|(path, held)| wanted(path, held));
             passed_over.for_each(|(_, held)| held.is_over = true);
+            // What told the owner of a loss has nothing to tell any more, once they have it again.
+            let has_again = |place: Place| wants.iter().any(|(want, is_area)| *is_area && overlap((want, true), place));
+            self.0.retain(|path, held| held.who != who || !held.is_over || !has_again((path, false)));
             for (path, is_area) in wants {
                 match self.0.get_mut(path).filter(|held| held.left(now) > 0) {
                     Some(held) => {
