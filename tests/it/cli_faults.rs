@@ -334,6 +334,22 @@ fn an_flock_that_is_contended_for_ever_ends_after_a_bounded_wait() {
     assert!(state(&repo).is_empty());
 }
 
+/// It may be one, and then the answer is another; that it cannot be looked at is nothing the caller can mend by another spelling.
+#[test]
+#[ignore = "needs strace"]
+fn a_directory_that_cannot_be_looked_at_is_not_taken_for_a_file() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(ACQUIRE);
+    let dir = repo.join("src");
+    let by =
+        ["strace", "-qq", "-f", "-o", "/dev/null", "-P", dir.to_str().unwrap(), "-e", "inject=%%stat:error=EIO", "--"];
+    for call in [ACQUIRE, &["renew", "src/a"], &["release", "src/a"], &["acquire", "src/new/x"], &["acquire", "src/"]] {
+        a.by(by).expect(4, call).err_has(&["cannot look at", "Input/output error"]);
+    }
+    a.ok(["check", "--mine", "src/a"]);
+}
+
 /// Without strace: a mutex that somebody really sits on.
 #[test]
 fn a_mutex_that_somebody_sits_on_is_waited_for_no_longer_than_ten_seconds_and_its_holder_is_named() {
