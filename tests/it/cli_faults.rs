@@ -334,6 +334,21 @@ fn an_flock_that_is_contended_for_ever_ends_after_a_bounded_wait() {
     assert!(state(&repo).is_empty());
 }
 
+#[test]
+#[ignore = "needs strace"]
+fn a_newer_store_that_cannot_be_looked_at_is_left_alone() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(ACQUIRE);
+    fs::create_dir(repo.join(".git/agent-locks/v2")).unwrap();
+    let before = state(&repo);
+    for number in 1.. {
+        let ran = with_error(&sandbox, &a, "newfstatat", "EIO", number, &["release", "src/a"]);
+        let Some(ran) = ran else { break };
+        assert_eq!((ran.code(), state(&repo)), (4, before.clone()), "{number}: {ran:#?}");
+    }
+}
+
 /// It may be one, and then the answer is another; that it cannot be looked at is nothing the caller can mend by another spelling.
 #[test]
 #[ignore = "needs strace"]
