@@ -37,6 +37,7 @@ pub mod clock;
 pub mod duration;
 pub mod git;
 pub mod guard;
+pub mod install;
 pub mod locks;
 pub mod owner;
 pub mod policy;

@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use super::commands::{acquire, break_, check, doctor, guard, list, log, policy, prune, release, renew, whoami};
+use super::commands::{acquire, break_, check, doctor, guard, hook, list, log, policy, prune, release, renew, whoami};
 
 const EXIT_CODES: &str = "\
 Exit codes, the same for every command:
@@ -71,6 +71,7 @@ pub(crate) enum Command {
     Break(break_::BreakArgs),
     Doctor(doctor::DoctorArgs),
     Guard(guard::GuardArgs),
+    Hook(hook::HookArgs),
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
@@ -88,6 +89,7 @@ impl Command {
             Self::Break(_) => "break",
             Self::Doctor(_) => "doctor",
             Self::Guard(_) => "guard",
+            Self::Hook(_) => "hook",
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",

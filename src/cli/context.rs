@@ -38,7 +38,7 @@ pub(crate) struct Context {
     locator: Locator,
     lock_dir: Option<PathBuf>,
     on_bad_policy: OnBadPolicy,
-    umask: u32,
+    pub(crate) umask: u32,
     policies: RefCell<HashMap<Option<Rc<Repository>>, Rc<Loaded>>>,
     warnings: RefCell<Vec<String>>,
 }

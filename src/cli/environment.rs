@@ -22,6 +22,12 @@ pub(super) fn merged_heads() -> Vec<String> {
     names.filter_map(|name| name.strip_prefix("GITHEAD_").map(str::to_owned)).filter(is_id).collect()
 }
 
+/// Whether git is merging, as it tells the hooks that it runs then.
+pub(super) fn is_merging() -> bool {
+    let action = variable("GIT_REFLOG_ACTION").map(|action| action.to_string_lossy().into_owned());
+    action.is_some_and(|action| ["merge", "pull"].iter().any(|word| action.split_whitespace().next() == Some(word)))
+}
+
 /// The current directory, or the one that `-C` names.
 pub(super) fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]

@@ -56,11 +56,13 @@ pub(crate) enum Kind {
     NewerStore,
     Store,
     Output,
+    Inactive,
+    Hook,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Conflict,
         Self::NotOwner,
         Self::Findings,
@@ -76,11 +78,13 @@ impl Kind {
         Self::NewerStore,
         Self::Store,
         Self::Output,
+        Self::Inactive,
+        Self::Hook,
     ];
 
     pub(crate) fn exit(self) -> Exit {
         match self {
-            Self::Conflict | Self::NotOwner | Self::Findings | Self::Refused => Exit::No,
+            Self::Conflict | Self::NotOwner | Self::Findings | Self::Refused | Self::Inactive => Exit::No,
             Self::Invalid => Exit::Usage,
             Self::Expired | Self::Absent => Exit::Lost,
             Self::NoRepository
@@ -90,7 +94,8 @@ impl Kind {
             | Self::Busy
             | Self::NewerStore
             | Self::Store
-            | Self::Output => Exit::CannotTell,
+            | Self::Output
+            | Self::Hook => Exit::CannotTell,
         }
     }
 
@@ -111,6 +116,8 @@ impl Kind {
             Self::NewerStore => "newer_store",
             Self::Store => "store",
             Self::Output => "output",
+            Self::Inactive => "inactive",
+            Self::Hook => "hook",
         }
     }
 }
@@ -138,6 +145,8 @@ mod tests {
         4 newer_store
         4 store
         4 output
+        1 inactive
+        4 hook
         ");
     }
 

@@ -6,6 +6,7 @@ mod context;
 mod environment;
 mod exit;
 mod failure;
+mod hooks;
 mod output;
 mod owner;
 mod policy_files;
@@ -72,6 +73,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Break(args) => commands::break_::run(&context, args),
         Command::Doctor(args) => commands::doctor::run(&context, args),
         Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
+        Command::Hook(args) => commands::hook::run(&context, args),
         Command::Log(args) => commands::log::run(&context, &args),
         Command::Whoami(args) => commands::whoami::run(&args),
         Command::Policy(args) => commands::policy::run(&context, args),

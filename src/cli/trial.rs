@@ -167,12 +167,11 @@ impl<'t> Trial<'t> {
     fn read_changes(&self) -> Result<Vec<Changes>, ChangesError> {
         let repository = self.repository;
         let index = environment::variable("GIT_INDEX_FILE").map(PathBuf::from);
+        let is_merging = *self.operation == Operation::MergeCommit || environment::is_merging();
+        let heads = if is_merging { environment::merged_heads() } else { Vec::new() };
         Ok(match self.operation {
-            Operation::Commit => vec![Changes::staged(repository, index.as_deref(), Merged::MergeHead)?],
-            Operation::MergeCommit => {
-                let heads = environment::merged_heads();
-                vec![Changes::staged(repository, index.as_deref(), Merged::These(&heads))?]
-            }
+            Operation::Commit => vec![Changes::staged(repository, index.as_deref(), Merged::MergeHeadOr(&heads))?],
+            Operation::MergeCommit => vec![Changes::staged(repository, index.as_deref(), Merged::These(&heads))?],
             Operation::Rebase { upstream, branch: None } => {
                 vec![Changes::between(repository, "HEAD", upstream.as_deref())?]
             }

@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod changes;
+mod hooks;
 pub mod locate;
 mod path;
 pub mod reftable;
@@ -14,6 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use self::hooks::{Configured, HooksPath};
 use bstr::BString;
 use gix::{
     discover::upwards,

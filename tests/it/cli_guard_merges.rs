@@ -194,7 +194,23 @@ fn a_pick_that_stops_is_concluded_under_the_guard() {
     at.passes(["cherry-pick", "--continue"]);
 }
 
-/// The variables that name the heads are looked at in that hook only, where git has set them itself.
+/// git's sample of the hook calls `pre-commit`, which then judges a merge that is not written down yet.
+#[test]
+fn a_merge_that_is_judged_by_pre_commit_is_judged_as_a_merge() {
+    let (sandbox, top) = merging("clean-merge");
+    std::fs::copy(top.join(".git/hooks/pre-commit"), top.join(".git/hooks/pre-merge-commit")).unwrap();
+    let at = sandbox.committer(&top, "A");
+    at.hold("B", "src/c");
+    passes_in(&at, "pre-commit", &["merge", "-q", "--no-edit", "f"]);
+    let (sandbox, top) = merging("clean-merge");
+    std::fs::copy(top.join(".git/hooks/pre-commit"), top.join(".git/hooks/pre-merge-commit")).unwrap();
+    let at = sandbox.committer(&top, "A");
+    at.hold("B", "src/a");
+    at.refused(["pull", "-q", "--no-rebase", "--no-edit", ".", "f"], &["src/a"]);
+    assert_eq!(at.said(), ["pre-commit 1"]);
+}
+
+/// The variables that name the heads are looked at during a merge only, where git has set them itself.
 #[test]
 fn heads_in_the_environment_open_no_hole_elsewhere() {
     let (sandbox, top) = merging("clean-merge");

@@ -76,7 +76,7 @@ fn change_something(sandbox: &Sandbox, top: &Path, dice: &mut Dice) {
             git(&["add", "--sparse", "-N", "--", &path]);
         }
         9 => {
-            git(&["reset", "-q", dice.of(&["--mixed", "--soft", "--hard"]), dice.of(&["HEAD", "HEAD~1", "ORIG_HEAD"])])
+            git(&["reset", "-q", dice.of(&["--mixed", "--soft", "--hard"]), dice.of(&["HEAD", "HEAD~1", "ORIG_HEAD"])]);
         }
         10 => git(&["commit", "-qnm", "x"]),
         _ => git(&["update-index", dice.of(&["--skip-worktree", "--no-skip-worktree", "--assume-unchanged"]), &path]),

@@ -36,7 +36,11 @@ fn without_numbers(line: &str) -> String {
 fn the_transcript_is_what_happens() {
     let (sandbox, repo) = Sandbox::with_repo();
     fs::create_dir_all(repo.join("crates/core")).unwrap();
-    fs::write(repo.join("crates/core/main.rs"), "").unwrap();
+    for file in ["crates/core/main.rs", "crates/core/search.rs"] {
+        fs::write(repo.join(file), "").unwrap();
+    }
+    sandbox.git(&repo, &["add", "."]);
+    sandbox.git(&repo, &["commit", "-qm", "as in the clone"]);
     let transcript = blocks("console").concat();
     let steps: Vec<&str> = transcript.split("$ ").filter(|step| !step.is_empty()).collect();
     assert!(steps.len() >= 6, "acquire, refused, list, renew, release, acquire");

@@ -172,6 +172,11 @@ impl Agent<'_> {
         Self { program, ..self.by(before) }
     }
 
+    /// Another file of the same program.
+    pub(crate) fn program(&self, program: &Path) -> Self {
+        Self { program: program.to_owned(), ..self.clone() }
+    }
+
     pub(crate) fn stdin(&self, bytes: impl Into<Vec<u8>>) -> Self {
         Self { stdin: Some(bytes.into()), ..self.clone() }
     }
@@ -429,6 +434,7 @@ pub(crate) struct Document {
     pub(crate) ttl: Option<Vec<Limits>>,
     pub(crate) findings: Option<Vec<Finding>>,
     pub(crate) history: Option<Vec<Past>>,
+    pub(crate) hooks: Option<Vec<Hook>>,
     pub(crate) store: Option<String>,
     pub(crate) error: Option<Failure>,
 }
@@ -557,6 +563,17 @@ pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) remedy: String,
     pub(crate) fixed: bool,
+}
+
+/// A hook, as `hook` tells it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hook {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) state: String,
+    pub(crate) chained: Option<String>,
+    pub(crate) message: String,
 }
 
 /// A line of `log`.

@@ -1,6 +1,6 @@
 //! `doctor`: is the store healthy?
 
-use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, rc::Rc};
 
 use clap::Args;
 use git_agentlock::{
@@ -18,6 +18,7 @@ use crate::cli::{
     context::{Context, Whole},
     exit::{Exit, Kind},
     failure::Failure,
+    hooks::Place,
     output::Output,
     owner,
     render::{human, json::FindingDoc},
@@ -77,6 +78,7 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
             "mend that line; until then nobody can acquire or renew here, and the other commands pass the file over",
         ));
     }
+    findings.extend(of_hooks(&whole));
     let ailments = whole.store.diagnose()?;
     let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });
     let mut failures = Vec::new();
@@ -206,6 +208,21 @@ fn sitting(path: &std::path::Path, pid: u32, is_stopped: bool) -> Finding {
     };
     let message = format!("process {pid} sits on the mutex {}{state}; changes have to wait for it", escape_path(path));
     Finding::new("busy", message, remedy)
+}
+
+/// Hooks of ours that git would not run, or that cannot do their work. One that was never installed is no finding.
+fn of_hooks(whole: &Whole) -> Vec<Finding> {
+    let Some(repository) = &whole.repository else { return Vec::new() };
+    match Place::of(Rc::clone(repository)).and_then(|place| place.look()) {
+        Ok(reports) => reports
+            .into_iter()
+            .filter(|report| report.is_ailing())
+            .map(|report| {
+                Finding::new("hook", format!("{}: {}", escape_path(&report.path), report.message), report.remedy)
+            })
+            .collect(),
+        Err(failure) => vec![Finding::new("hook", failure.message, failure.hints.join("; "))],
+    }
 }
 
 /// What the leases themselves tell.

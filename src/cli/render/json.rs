@@ -43,6 +43,8 @@ pub(crate) struct Document {
     pub(crate) findings: Option<Vec<FindingDoc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Vec<PastDoc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hooks: Option<Vec<HookDoc>>,
     /// The directory in which leases are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store: Option<String>,
@@ -331,6 +333,18 @@ pub(crate) struct FindingDoc {
     pub(crate) message: String,
     pub(crate) remedy: String,
     pub(crate) fixed: bool,
+}
+
+/// A hook, as it is after the command.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct HookDoc {
+    pub(crate) name: &'static str,
+    pub(crate) path: String,
+    /// `active`, `absent`, `inert`, `edited`, `interrupted`, `displaced`.
+    pub(crate) state: &'static str,
+    /// Where the hook is that runs after ours.
+    pub(crate) chained: Option<String>,
+    pub(crate) message: String,
 }
 
 /// A line of the journal.

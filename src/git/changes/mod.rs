@@ -67,8 +67,9 @@ pub enum ChangesError {
 /// The commits that the new one will have as parents, beside `HEAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merged<'a> {
-    /// Those that git has written to `MERGE_HEAD`; none when there is no such file.
-    MergeHead,
+    /// Those that git has written to `MERGE_HEAD`. When there is no such file, those of these (in hex) that there are: git's sample of a
+    /// `pre-merge-commit` hook calls `pre-commit`.
+    MergeHeadOr(&'a [String]),
     /// These, in hex: git has not written `MERGE_HEAD` yet.
     These(&'a [String]),
 }
@@ -93,12 +94,12 @@ impl Changes {
         let path = index.map_or_else(|| repository.git_dir.join("index"), |index| top.join(index));
         let index = Staged::read(&path, trees.hash())?;
         let mut before = vec![trees.top_of_head()?];
-        let ids = match merged {
-            Merged::These(ids) => ids.to_vec(),
-            Merged::MergeHead => read_merge_head(&repository.git_dir)?,
-        };
-        for id in &ids {
-            before.push(trees.top_of_hex(id)?);
+        match merged {
+            Merged::These(ids) => before.extend(trees.tops_of(ids)?),
+            Merged::MergeHeadOr(ids) => match read_merge_head(&repository.git_dir)? {
+                Some(written) => before.extend(trees.tops_of(&written)?),
+                None => before.extend(ids.iter().filter_map(|id| trees.top_of_hex(id).ok())),
+            },
         }
         Ok(Self { trees, after: Side::Staged(Box::new(index)), before })
     }
@@ -270,12 +271,12 @@ fn are_same_leaf(after: Option<&Item>, before: Option<&Item>) -> bool {
     is_same(leaf(after).as_ref(), leaf(before).as_ref())
 }
 
-/// The commits that are being merged, in hex.
-fn read_merge_head(git_dir: &Path) -> Result<Vec<String>, ChangesError> {
+/// The commits that are being merged, in hex; `None` when no merge is to be concluded.
+fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> {
     let path = git_dir.join("MERGE_HEAD");
     match std::fs::read(&path) {
-        Ok(bytes) => Ok(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(bytes) => Ok(Some(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
     }
 }

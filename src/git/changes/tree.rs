@@ -89,6 +89,11 @@ impl Trees {
         self.top_of_commit(hex, id)
     }
 
+    /// The same of several.
+    pub(super) fn tops_of(&self, all: &[String]) -> Result<Vec<Item>, ChangesError> {
+        all.iter().map(|id| self.top_of_hex(id)).collect()
+    }
+
     /// The top directory of a revision.
     pub(super) fn top_of(&self, name: &str) -> Result<Item, ChangesError> {
         if name == "HEAD" {

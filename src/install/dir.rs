@@ -1,0 +1,273 @@
+//! The few things that are done in a hooks directory. The door to the operating system: nothing here replaces what it has not seen.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    InstallError,
+    stub::{self, Stub, Text},
+};
+
+/// No hook of ours is longer.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// What is at a path; links are not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    Nothing,
+    Ours { stub: Stub, text: Vec<u8> },
+    Edited,
+    Foreign,
+    Directory,
+}
+
+impl Entry {
+    /// Whether it is the user's: their own hook, or ours with something of theirs in it.
+    pub(super) fn is_of_user(&self) -> bool {
+        matches!(self, Self::Foreign | Self::Edited)
+    }
+}
+
+pub(super) fn failed<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> InstallError + use<'p> {
+    move |source| InstallError::Io { what, path: path.to_owned(), source }
+}
+
+pub(super) fn entry(path: &Path) -> Result<Entry, InstallError> {
+    let meta = match fs::symlink_metadata(path) {
+        // `core.hooksPath = /dev/null` is how people have no hooks at all.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Entry::Nothing);
+        }
+        meta => meta.map_err(failed("look at", path))?,
+    };
+    if meta.is_dir() {
+        return Ok(Entry::Directory);
+    }
+    // A link is the user's, also when it leads to one of ours.
+    if !meta.is_file() || meta.len() > MOST_BYTES {
+        return Ok(Entry::Foreign);
+    }
+    match read(path) {
+        Ok(text) => Ok(match stub::recognise(&text) {
+            Text::Ours(stub) => Entry::Ours { stub, text },
+            Text::Edited => Entry::Edited,
+            Text::Foreign => Entry::Foreign,
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Entry::Nothing),
+        // What cannot be read was not written by us; it can still be run and renamed.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Entry::Foreign),
+        Err(error) => Err(failed("read", path)(error)),
+    }
+}
+
+/// The beginning of a file, as far as anybody wants to know; links are followed, and only a regular file is read.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    if fs::metadata(path)?.is_file() {
+        File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    }
+    Ok(text)
+}
+
+/// A complete file under a name of its own, to be given its real name by a rename.
+pub(super) fn prepare(dir: &Path, text: &[u8], umask: u32) -> Result<PathBuf, InstallError> {
+    let mode = mode_of_hook(dir, umask);
+    let (path, mut file) = loop {
+        let path = unused_name(dir);
+        match system::create_new(&path, mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => break (path.clone(), made.map_err(failed("create", &path))?),
+        }
+    };
+    let written = file.write_all(text).and_then(|()| file.sync_all());
+    written.map_err(|error| {
+        let _ = fs::remove_file(&path);
+        failed("write", &path)(error)
+    })?;
+    Ok(path)
+}
+
+const TEMPORARY: &str = ".agentlock-hook-";
+
+/// A name that nothing has: only this process makes names with its number.
+pub(super) fn unused_name(dir: &Path) -> PathBuf {
+    let names = (0_u64..).map(|n| dir.join(format!("{TEMPORARY}{}-{n}", std::process::id())));
+    let mut unused = names.filter(|path| fs::symlink_metadata(path).is_err());
+    unused.next().unwrap_or_else(|| dir.join(TEMPORARY))
+}
+
+/// Removes what processes have left that were ended in the midst of this. Only for who has the directory's [`Turn`].
+pub(super) fn clear_left_overs(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_temporary = entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
+        if is_temporary && read(&entry.path()).is_ok_and(|text| stub::is_beginning(&text)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
+    fs::remove_file(path).map_err(failed("remove", path))
+}
+
+/// Makes the hooks directory when it is not there, with the permissions of the directory around it where that is shared.
+pub(super) fn ensure(dir: &Path, umask: u32) -> Result<(), InstallError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let around = dir.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(dir);
+    let mode = system::mode_of(around).filter(|mode| mode & SHARED != 0);
+    system::create_dirs(dir, mode.map_or(0o777 & !umask, |mode| mode & 0o2777)).map_err(failed("create", dir))
+}
+
+/// The bit of a directory by which `core.sharedRepository` lets the group write.
+const SHARED: u32 = 0o020;
+
+/// As the user's umask wants it; whoever shares the repository runs it too.
+fn mode_of_hook(dir: &Path, umask: u32) -> u32 {
+    let shared = system::mode_of(dir).filter(|mode| mode & SHARED != 0).unwrap_or(0);
+    (0o755 & !umask) | 0o700 | (shared & 0o077)
+}
+
+/// Makes renames durable, as far as the file system lets us.
+pub(super) fn sync(dir: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
+    }
+}
+
+/// Whether git could run it.
+pub(super) fn is_executable(path: &Path) -> bool {
+    path.is_file() && system::may_execute(path)
+}
+
+pub(super) use system::{Turn, rename_new, swap};
+
+#[cfg(unix)]
+mod system {
+    use std::{
+        fs::{self, File},
+        io,
+        os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+        path::Path,
+        time::Duration,
+    };
+
+    use rustix::fs::{Access, FlockOperation};
+
+    /// Fails when the new name exists.
+    pub(in crate::install) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
+                Err(error) if is_unknown(&error) => {}
+                renamed => return renamed,
+            }
+        }
+        // A second name can only be given when it is free.
+        fs::hard_link(from, to)?;
+        fs::remove_file(from)
+    }
+
+    /// Gives `new` the name `old` in one step; what was there is called `new` then, or is gone where the system cannot exchange names.
+    pub(in crate::install) fn swap(new: &Path, old: &Path) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
+                Err(error) if is_unknown(&error) => {}
+                swapped => return swapped,
+            }
+        }
+        fs::rename(new, old)
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    fn is_unknown(error: &io::Error) -> bool {
+        matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+    }
+
+    pub(super) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        Ok(file)
+    }
+
+    pub(super) fn create_dirs(dir: &Path, mode: u32) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(mode).create(dir)?;
+        fs::set_permissions(dir, fs::Permissions::from_mode(mode))
+    }
+
+    pub(super) fn mode_of(dir: &Path) -> Option<u32> {
+        Some(fs::metadata(dir).ok()?.permissions().mode())
+    }
+
+    pub(super) fn may_execute(path: &Path) -> bool {
+        rustix::fs::access(path, Access::EXEC_OK).is_ok()
+    }
+
+    /// Keeps other installers out of a directory while it lives, also when this process is killed. Nothing is lost without it: it spares them
+    /// each other's half-way states.
+    pub(in crate::install) struct Turn {
+        _dir: File,
+    }
+
+    impl Turn {
+        /// Waits a while for the others; `None` where directories cannot be locked, or somebody keeps it for too long.
+        pub(in crate::install) fn take(dir: &Path) -> Option<Self> {
+            const PAUSE: Duration = Duration::from_millis(5);
+            let dir = File::open(dir).ok()?;
+            for _ in 0..1000 {
+                match rustix::fs::flock(&dir, FlockOperation::NonBlockingLockExclusive) {
+                    Ok(()) => return Some(Self { _dir: dir }),
+                    Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => std::thread::sleep(PAUSE),
+                    Err(_) => return None,
+                }
+            }
+            None
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::{fs::File, io, path::Path};
+
+    pub(in crate::install) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::hard_link(from, to)?;
+        std::fs::remove_file(from)
+    }
+
+    pub(in crate::install) fn swap(new: &Path, old: &Path) -> io::Result<()> {
+        std::fs::rename(new, old)
+    }
+
+    pub(super) fn create_new(path: &Path, _mode: u32) -> io::Result<File> {
+        File::create_new(path)
+    }
+
+    pub(super) fn create_dirs(dir: &Path, _mode: u32) -> io::Result<()> {
+        std::fs::create_dir_all(dir)
+    }
+
+    pub(super) fn mode_of(_dir: &Path) -> Option<u32> {
+        None
+    }
+
+    pub(super) fn may_execute(_path: &Path) -> bool {
+        true
+    }
+
+    /// Directories cannot be locked here.
+    pub(in crate::install) struct Turn;
+
+    impl Turn {
+        pub(in crate::install) fn take(_dir: &Path) -> Option<Self> {
+            None
+        }
+    }
+}
