@@ -95,6 +95,22 @@ fn a_record_that_cannot_be_used_counts_as_held_by_somebody_unknown() {
     sandbox.agent(&repo, "A").ok(["release", "src/a"]);
 }
 
+#[test]
+#[ignore = "needs root and setpriv"]
+fn what_could_not_be_opened_is_looked_at_once_it_can() {
+    let (sandbox, repo, record) = with_record("r");
+    let shard = record.parent().unwrap();
+    let left = shard.join(format!("tmp-{}", "7".repeat(63)));
+    fs::write(&left, "left").unwrap();
+    fs::set_permissions(shard, fs::Permissions::from_mode(0o000)).unwrap();
+    let a = sandbox.agent(&repo, "A").as_user(1000);
+    let findings = a.json(0, ["doctor", "--fix"]).findings.unwrap();
+    let told: Vec<_> = findings.iter().map(|finding| (finding.code.as_str(), finding.fixed)).collect();
+    assert_eq!(told, [("permissions", true), ("left_over", true)]);
+    assert!(!left.exists());
+    a.ok(["doctor"]);
+}
+
 /// Whoever asks for all of theirs is not told that it is done while one may be left.
 #[test]
 fn what_cannot_be_read_may_be_one_of_all() {
