@@ -82,7 +82,9 @@ impl Plan {
             }
             // Each kind of call in the middle, and here and there; the errors by turns.
             let is_the_middle = call.number == counts[call.name.as_str()].div_ceil(2);
-            if !errors.is_empty() && (is_the_middle || (is_of_stride && n % 11 == scene.name.len() % 11)) {
+            let is_of_hook = scene.hooks && call.text.contains("/hooks");
+            if !errors.is_empty() && (is_the_middle || is_of_hook || (is_of_stride && n % 11 == scene.name.len() % 11))
+            {
                 chosen.push((call.clone(), Fault::Fail(errors[(n + scene.name.len()) % errors.len()])));
             }
         }
@@ -219,11 +221,22 @@ impl<'s> Stage<'s> {
         let now = self.now();
         oracle::is_sound(&now, self.file_mode()).unwrap();
         let left = self.model.compare(self.scene, &now, others).unwrap();
+        // What may not be read was not written by this program, says the installer.
+        let is_anothers =
+            self.scene.hooks && fault == Fault::Fail("EACCES") && ran.err().contains("is not ours any more");
+        assert!(!is_anothers || left.all_old, "{ran:#?}");
+        if is_anothers {
+            return left;
+        }
         oracle::agrees(self.scene, &self.model, ran.code(), left).unwrap_or_else(|wrong| panic!("{wrong}: {ran:#?}"));
         let may_leave =
             fault == Fault::Kill || call.name.starts_with("unlink") || self.scene.damaged || self.scene.sweeps;
         assert!(may_leave || now.left_overs().is_empty(), "{:?} is left over: {ran:#?}", now.left_overs());
         if self.scene.unusable || !self.known.insert(now.clone()) {
+            return left;
+        }
+        if self.scene.hooks {
+            self.go_on_with_hooks(call.number.is_multiple_of(2));
             return left;
         }
         self.look(&now);
@@ -280,6 +293,22 @@ impl<'s> Stage<'s> {
         let other = self.world.agent("C").run(["acquire", self.path()]);
         assert_eq!(other.code(), i32::from(now.holder("src/a").is_some()), "{other:#?}");
         assert!(start.elapsed() < SOON, "a mutex is held: {:?}", start.elapsed());
+    }
+
+    /// The same call again completes it; its opposite takes it back.
+    fn go_on_with_hooks(&self, forth: bool) {
+        let call = match (forth, self.scene.call.strip_prefix("hook install ")) {
+            (true, _) => self.scene.call.to_owned(),
+            (false, Some(name)) => format!("hook uninstall {name}"),
+            (false, None) => self.scene.call.replace("uninstall", "install"),
+        };
+        let ran = self.world.agent("L").ok(words(&call));
+        let now = self.now();
+        match forth {
+            true => assert!(self.model.compare(self.scene, &now, &[]).unwrap().all_new, "{ran:#?}: {now:?}"),
+            false => assert!(self.model.hooks_are_as_before(&now), "{ran:#?}: {now:?}"),
+        }
+        assert!(now.left_overs().is_empty(), "{:?}: {ran:#?}", now.left_overs());
     }
 
     /// A run that stands still when a call is done, and goes on later.
@@ -410,7 +439,7 @@ fn report(what: &str, start: Instant, tally: &Tally) {
         tally.failures.len(),
         tally.failures[..tally.failures.len().min(20)].join("\n\n")
     );
-    assert!(tally.not_reached * 20 <= tried, "too many calls are not the same from run to run");
+    assert!(tally.not_reached * 5 <= tried, "too many calls are not the same from run to run");
 }
 
 #[test]
@@ -448,7 +477,7 @@ fn every_system_call_stopped_while_others_go_on() {
     // Most of the time is waiting.
     let workers = if plan.everything { 24 } else { 9 };
     let jobs = Mutex::new(Vec::new());
-    for scene in scenes.iter().filter(|scene| !scene.unusable && !scene.umask) {
+    for scene in scenes.iter().filter(|scene| !scene.unusable && !scene.umask && !scene.hooks) {
         let stops = plan.stops(scene, &Stage::set(&plan, scene).calls);
         jobs.lock()
             .unwrap()

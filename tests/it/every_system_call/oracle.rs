@@ -8,6 +8,10 @@ use super::scenes::{LIVE_MS, Scene};
 
 /// What stands where a record should be, in a scene that is damaged.
 pub(super) const GARBAGE: &str = "garbage";
+/// What the user's own hook says, in a scene about hooks.
+pub(super) const USERS: &str = "#!/bin/sh\nexit 0\n";
+/// What a hook is called until it is complete.
+const HALF_A_HOOK: &str = "hooks/.agentlock-hook-";
 /// What a call may change, below the git directory.
 const PLACES: [&str; 2] = ["agent-locks", "hooks"];
 
@@ -54,15 +58,23 @@ impl Snapshot {
         self.0.get(name)?.1.as_deref()
     }
 
-    /// What is compared: all but mutexes, history, left-overs and tickets.
+    /// The records.
     fn compared(&self) -> impl Iterator<Item = &str> {
-        let is_compared =
-            |name: &str| name.ends_with(".lock") && !name.contains("/quarantine/") || name.starts_with("hooks/");
+        let is_compared = |name: &str| name.ends_with(".lock") && !name.contains("/quarantine/");
         self.files().map(|(name, _)| name).filter(move |name| is_compared(name))
     }
 
     pub(super) fn left_overs(&self) -> Vec<&str> {
-        self.files().map(|(name, _)| name).filter(|name| name.contains("/tmp-")).collect()
+        self.files()
+            .map(|(name, _)| name)
+            .filter(|name| name.contains("/tmp-") || name.starts_with(HALF_A_HOOK))
+            .collect()
+    }
+
+    /// The hooks that are complete, with their modes.
+    fn hooks(&self) -> BTreeMap<&str, (u32, Option<&[u8]>)> {
+        let hooks = self.0.iter().filter(|(name, _)| name.starts_with("hooks/") && !name.starts_with(HALF_A_HOOK));
+        hooks.map(|(name, (mode, content))| (name.as_str(), (*mode, content.as_deref()))).collect()
     }
 
     /// How often the damaged record is there, in its place or moved aside.
@@ -171,6 +183,11 @@ impl Model {
             left.all_old &= is_old || may_stay;
             left.all_new &= is_new || may_stay;
         }
+        if scene.hooks {
+            self.compare_hooks(now)?;
+            left.all_old &= now.hooks() == self.before.hooks();
+            left.all_new &= now.hooks() == self.after.hooks();
+        }
         if scene.damaged {
             let (in_place, aside) = now.damaged();
             if in_place + aside != 1 {
@@ -180,6 +197,24 @@ impl Model {
             left.all_new &= aside == 1;
         }
         Ok(left)
+    }
+}
+
+impl Model {
+    /// What the user has written is never lost, and a hook is always a whole one.
+    fn compare_hooks(&self, now: &Snapshot) -> Result<(), String> {
+        let known: Vec<_> =
+            [&self.before, &self.after].into_iter().flat_map(|snapshot| snapshot.hooks().into_values()).collect();
+        if let Some((name, hook)) = now.hooks().iter().find(|(_, hook)| !known.contains(hook)) {
+            return Err(format!("neither the user's hook nor ours: {name}: {hook:?}"));
+        }
+        let is_left = now.files().any(|(_, text)| text == USERS.as_bytes());
+        is_left.then_some(()).ok_or_else(|| "the user's hook is lost".to_owned())
+    }
+
+    /// Whether the hooks are as before.
+    pub(super) fn hooks_are_as_before(&self, now: &Snapshot) -> bool {
+        now.hooks() == self.before.hooks()
     }
 }
 

@@ -29,6 +29,15 @@ impl World {
         world
     }
 
+    /// The user's own hook.
+    fn user_hook(&self) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let hook = self.git_dir().join("hooks/pre-commit");
+        fs::create_dir(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, super::oracle::USERS).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     pub(super) fn git_dir(&self) -> PathBuf {
         self.repo.join(".git")
     }
@@ -74,6 +83,8 @@ pub(super) struct Scene {
     pub(super) damaged: bool,
     /// Nobody can use this store.
     pub(super) unusable: bool,
+    /// About git's hooks, where the user has one of their own.
+    pub(super) hooks: bool,
     /// Run by somebody who lets nobody else in, in a repository that is shared.
     pub(super) umask: bool,
     /// Of what it does over and over, only every so-many-th is met by a fault.
@@ -90,6 +101,7 @@ const fn scene(name: &'static str, owner: &'static str, call: &'static str, prep
         sweeps: false,
         damaged: false,
         unusable: false,
+        hooks: false,
         umask: false,
         stride: 1,
     }
@@ -136,6 +148,14 @@ pub(super) fn all() -> Vec<Scene> {
             })
         },
         scene("break", "B", "break src/a --reason stuck", |world| world.ok("A", "acquire src/a")),
+        Scene { hooks: true, ..scene("hook install", "A", "hook install pre-commit", World::user_hook) },
+        Scene {
+            hooks: true,
+            ..scene("hook uninstall", "A", "hook uninstall pre-commit", |world| {
+                world.user_hook();
+                world.ok("A", "hook install pre-commit");
+            })
+        },
         Scene { each: true, damaged: true, ..scene("doctor --fix", "A", "doctor --fix --reason mend", in_disorder) },
     ]
 }
