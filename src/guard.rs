@@ -9,14 +9,14 @@
 //!   be out of date. Acquiring it again says "I have looked";
 //! - a lease on it is required, and neither the committer nor kin of theirs holds one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     clock::{Now, Timestamp},
     locks::{Lease, rules},
     owner::Owner,
     record::{End, Ended, Record},
-    resource::{RepoPath, Resource, Scope, Target},
+    resource::{RepoPath, Resource, ResourceKey, Scope, Target},
     store::View,
 };
 
@@ -70,9 +70,15 @@ impl Case<'_> {
     pub fn refusals<E>(&self, changed: &ChangedPaths<'_, E>) -> Result<Vec<Refusal>, E> {
         let mut refusals = Vec::new();
         for (scope, view) in self.stores {
+            let mut by_key: Option<ByKey> = None;
             for record in records_of(scope, view) {
                 let Some(objection) = self.objection(record, view) else { continue };
-                for path in changed_within(&record.resource, changed)? {
+                let paths = match &mut by_key {
+                    _ if !scope.ignore_case => changed(&record.resource.target)?,
+                    Some(by_key) => by_key.covered_by(&record.resource),
+                    none => none.insert(ByKey::new(scope, changed)?).covered_by(&record.resource),
+                };
+                for path in paths {
                     let resource = file(scope, path);
                     if matches!(objection, Objection::Held(_)) || !self.holds_itself(&resource) {
                         refusals.push(Refusal { resource, objection: objection.clone() });
@@ -131,16 +137,14 @@ fn lost(record: &Record, committer: &Owner, view: &View) -> Option<Objection> {
             ended_at: replaced.ended_at,
         });
     }
-    let Some(Ended { at, how: End::Expired }) = &record.ended else { return None };
+    let Some(Ended { at, how: End::Expired }) = record.ended.as_ref().filter(|_| record.owner == *committer) else {
+        return None;
+    };
     let mut takers = rules::records(view)
         .filter(|other| other.acquired_at == *at && other.owner != *committer && other.resource.overlaps(&resource));
     let taker = takers.next().map(|other| other.owner.clone());
     let is_kin = taker.as_ref().is_some_and(|taker| taker.is_kin(committer));
-    (record.owner == *committer && !is_kin).then(|| Objection::Lost {
-        resource: resource.clone(),
-        to: taker,
-        ended_at: record.expires_at,
-    })
+    (!is_kin).then_some(Objection::Lost { resource, to: taker, ended_at: record.expires_at })
 }
 
 fn file(scope: &Scope, path: RepoPath) -> Resource {
@@ -151,13 +155,25 @@ fn records_of<'v>(scope: &'v Scope, view: &'v View) -> impl Iterator<Item = &'v 
     rules::records(view).filter(move |record| record.resource.scope == *scope && record.resource.path().is_some())
 }
 
-/// The changed paths that a resource covers. Where case is ignored, git's own names may be spelt otherwise than the lease's.
-fn changed_within<E>(resource: &Resource, changed: &ChangedPaths<'_, E>) -> Result<Vec<RepoPath>, E> {
-    if !resource.scope.ignore_case {
-        return changed(&resource.target);
+/// All changed paths, found by the key of whatever could cover them: where case is ignored, git's own names may be spelt otherwise than the lease's.
+struct ByKey(HashMap<ResourceKey, Vec<Resource>>);
+
+impl ByKey {
+    fn new<E>(scope: &Scope, changed: &ChangedPaths<'_, E>) -> Result<Self, E> {
+        let mut by_key: HashMap<_, Vec<Resource>> = HashMap::new();
+        for path in changed(&Target::Area(RepoPath::top()))? {
+            let resource = file(scope, path);
+            for key in resource.ancestor_keys().into_iter().chain([resource.key()]) {
+                by_key.entry(key).or_default().push(resource.clone());
+            }
+        }
+        Ok(Self(by_key))
     }
-    let all = changed(&Target::Area(RepoPath::top()))?;
-    Ok(all.into_iter().filter(|path| resource.covers(&file(&resource.scope, path.clone()))).collect())
+
+    fn covered_by(&self, resource: &Resource) -> Vec<RepoPath> {
+        let candidates = self.0.get(&resource.key()).into_iter().flatten();
+        candidates.filter(|path| resource.covers(path)).filter_map(Resource::path).cloned().collect()
+    }
 }
 
 /// Of a path that somebody holds now, it is not told as well that it was lost to them.

@@ -214,7 +214,8 @@ impl Context {
         let any_file = Target::File(git_agentlock::resource::RepoPath::top());
         let scope = self.scope(Some(repository), policy, &any_file);
         let mut stores = vec![(self.open_store(Some(repository), policy), scope.clone())];
-        if self.lock_dir.is_some() {
+        // Named by both, it is one store all the same.
+        if self.lock_dir.as_deref().is_some_and(|dir| policy.store_dir() != Some(dir)) {
             let own = match policy.store_dir() {
                 Some(dir) => (FileStore::at(dir), scope),
                 None => (FileStore::in_git_dir(&repository.common_dir), Scope { project: Project::Implicit, ..scope }),

@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Conflict,
     NotOwner,
     Findings,
-    /// The guard lets a commit not pass, though nobody else holds what is in it.
+    /// The guard does not let a commit pass, though nobody else holds what is in it.
     Refused,
     Expired,
     Absent,

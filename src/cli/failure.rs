@@ -177,7 +177,7 @@ impl From<RepositoryError> for Failure {
 
 impl From<ChangesError> for Failure {
     fn from(error: ChangesError) -> Self {
-        let message = format!("cannot tell what this commit changes: {error}");
+        let message = format!("cannot tell what git changes here: {error}");
         match error {
             ChangesError::Repository(error) => error.into(),
             ChangesError::Index { .. } => Self::new(Kind::Repository, message).hint("see what `git status` says"),

@@ -1,6 +1,12 @@
 //! An operation of git on trial: what it changes is asked of git, who stands in the way of that is asked of the stores.
 
-use std::{cell::OnceCell, collections::BTreeSet, ffi::OsString, path::PathBuf, rc::Rc};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::PathBuf,
+    rc::Rc,
+};
 
 use git_agentlock::{
     clock::{Clock as _, Now},
@@ -13,7 +19,7 @@ use git_agentlock::{
     locks::{Holder, Lease, rules},
     owner::Owner,
     policy::Policy,
-    record::Reason,
+    record::{Reason, Token},
     resource::{RepoPath, Resource, Scope, Target},
     store::{Event, JournalLine, ReadSet, Seen, Store as _, View, file::FileStore},
 };
@@ -38,10 +44,12 @@ pub(crate) enum Operation {
     Commit,
     /// A merge is being committed; what is merged is not written down yet.
     MergeCommit,
-    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one.
+    /// A rebase onto this revision (`None`: onto nothing), of this branch when it is not the current one. What `--onto` names git does not tell its hook.
     Rebase { upstream: Option<String>, branch: Option<String> },
     /// What was `HEAD` or was checked out before, and is now.
     Moved { by: &'static str, from: String, to: String },
+    /// A rebase has moved `HEAD`.
+    Rebased,
     /// A commit was made.
     Committed,
     /// Nothing that changes files.
@@ -51,18 +59,19 @@ pub(crate) enum Operation {
 impl Operation {
     pub(crate) fn of(hook: &str, arguments: &[OsString]) -> Self {
         let argument = |n: usize| arguments.get(n).map(|text| text.to_string_lossy().into_owned());
-        let moved = |by, from: &str, to: &str| Self::Moved { by, from: from.to_owned(), to: to.to_owned() };
         match hook {
             "pre-merge-commit" => Self::MergeCommit,
             "pre-rebase" => {
                 let upstream = argument(0).filter(|upstream| upstream != "--root");
                 Self::Rebase { upstream, branch: argument(1).filter(|branch| !branch.is_empty()) }
             }
-            "post-commit" => Self::Committed,
+            "post-commit" | "post-applypatch" => Self::Committed,
             // A squash leaves `HEAD` where it is; what it has staged is judged when it is committed.
-            "post-merge" if argument(0).as_deref() != Some("1") => moved("merge", "ORIG_HEAD", "HEAD"),
+            "post-merge" if argument(0).as_deref() != Some("1") => {
+                Self::Moved { by: "merge", from: "ORIG_HEAD".to_owned(), to: "HEAD".to_owned() }
+            }
             // An amended commit is one, and `post-commit` tells of it.
-            "post-rewrite" if argument(0).as_deref() == Some("rebase") => moved("rebase", "ORIG_HEAD", "HEAD"),
+            "post-rewrite" if argument(0).as_deref() == Some("rebase") => Self::Rebased,
             "post-checkout" => match (argument(0), argument(1), argument(2).as_deref()) {
                 // A new work tree or clone begins with nothing; the checkout of single files moves nothing.
                 (Some(from), Some(to), Some("1")) if from != to && from.bytes().any(|digit| digit != b'0') => {
@@ -77,7 +86,7 @@ impl Operation {
 
     /// Whether it has been done already, so that nothing can be refused any more.
     pub(crate) fn is_past(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::Committed)
+        matches!(self, Self::Moved { .. } | Self::Rebased | Self::Committed)
     }
 
     /// How to get past a guard that cannot tell; empty when it does not stand in the way.
@@ -99,6 +108,7 @@ impl Operation {
         match self {
             Self::Rebase { .. } => format!("the rebase would touch {resource}"),
             Self::Moved { by, .. } => format!("git {by} has changed {resource}"),
+            Self::Rebased => format!("git rebase has changed {resource}"),
             Self::Committed => format!("the new commit has changed {resource}"),
             _ => format!("cannot commit {resource}"),
         }
@@ -148,11 +158,14 @@ impl<'t> Trial<'t> {
     /// Judges, and tells the judgement.
     pub(crate) fn run(mut self, committer: Option<&Owner>, output: &mut Output) -> Result<(), Failure> {
         let attribute = self.attribute.take();
-        let refusals = self.refusals(committer, attribute)?;
+        let mut refusals = self.refusals(committer, attribute)?;
+        let mut unknown = Vec::new();
         if self.operation.is_past() {
+            refusals = summed_up(refusals);
             self.note(committer, &refusals);
+        } else {
+            unknown = self.unknown()?;
         }
-        let unknown = if self.operation.is_past() { Vec::new() } else { self.unknown()? };
         self.tell(committer, output, &refusals, &unknown)
     }
 
@@ -180,6 +193,7 @@ impl<'t> Trial<'t> {
                 Changes::between(repository, branch, upstream.as_deref())?,
             ],
             Operation::Moved { from, to, .. } => vec![Changes::between(repository, from, Some(to))?],
+            Operation::Rebased => vec![Changes::of_rebase(repository)?],
             Operation::Committed => vec![Changes::of_last_commit(repository)?],
             Operation::Nothing => Vec::new(),
         })
@@ -260,6 +274,7 @@ impl<'t> Trial<'t> {
     fn line(&self, resource: &Resource, lease: &Lease, committer: Option<&Owner>) -> JournalLine {
         let by = match self.operation {
             Operation::Moved { by, .. } => by,
+            Operation::Rebased => "rebase",
             _ => "commit",
         };
         JournalLine {
@@ -302,12 +317,48 @@ impl<'t> Trial<'t> {
             is_unknown: !unknown.is_empty(),
             operation: self.operation,
             rest,
-            is_merge: changes.iter().any(Changes::is_merge),
+            abort: self.abort(changes),
+            stays_staged: self.is_own_index(),
+            deletes: self.deletes(changes, refusals)?,
             committer,
             prefix: self.context.prefix(self.repository),
         };
         last.hints.extend(advice.hints());
         Ok(())
+    }
+
+    /// How to give up what git commits whole only.
+    fn abort(&self, changes: &[Changes]) -> Option<&'static str> {
+        let is_there = |name: &str| self.repository.git_dir.join(name).exists();
+        if changes.iter().any(Changes::is_merge) {
+            Some("git merge --abort")
+        } else if is_there("rebase-apply/applying") {
+            Some("git am --abort")
+        } else if is_there("rebase-merge") || is_there("rebase-apply") {
+            Some("git rebase --abort")
+        } else if is_there("CHERRY_PICK_HEAD") {
+            Some("git cherry-pick --abort")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the commit is made of the index that stays. `git commit -a`, `--only` and their like make one for themselves.
+    fn is_own_index(&self) -> bool {
+        let top = self.repository.work_tree.as_ref().unwrap_or(&self.repository.git_dir);
+        let index = environment::variable("GIT_INDEX_FILE").map(|index| top.join(index));
+        index.is_none_or(|index| index.file_name().is_some_and(|name| name == "index"))
+    }
+
+    fn deletes(&self, changes: &[Changes], refusals: &[Refusal]) -> Result<bool, ChangesError> {
+        for refusal in refusals.iter().take(advice::MAX_PATHS) {
+            for (changes, path) in changes.iter().zip(refusal.resource.path()) {
+                if changes.is_deleted(path)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn tell_refusal(&self, output: &mut Output, refusal: &Refusal) {
@@ -335,6 +386,28 @@ impl<'t> Trial<'t> {
         let message = format!("{}: {why}", self.operation.refused(resource));
         tell(output, resource, outcome, Failure::new(kind, message));
     }
+}
+
+/// Of an area in which much has changed, the area: a checkout of thousands of files is one event, and must not push all others out of the journal.
+fn summed_up(refusals: Vec<Refusal>) -> Vec<Refusal> {
+    let mut by_lease: BTreeMap<(Resource, Token), Vec<Refusal>> = BTreeMap::new();
+    let mut summed_up = Vec::new();
+    for refusal in refusals {
+        match &refusal.objection {
+            Objection::Held(lease) => {
+                by_lease.entry((lease.resource.clone(), lease.token)).or_default().push(refusal);
+            }
+            _ => summed_up.push(refusal),
+        }
+    }
+    for ((resource, _), mut of_lease) in by_lease {
+        if of_lease.len() > advice::MAX_PATHS {
+            of_lease.truncate(1);
+            of_lease.iter_mut().for_each(|refusal| refusal.resource.clone_from(&resource));
+        }
+        summed_up.append(&mut of_lease);
+    }
+    summed_up
 }
 
 fn tell(output: &mut Output, resource: &Resource, outcome: &'static str, failure: Failure) {

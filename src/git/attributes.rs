@@ -4,12 +4,14 @@
 //! file, then from `info/attributes`; what is said later and deeper wins, `-agentlock` takes it back, macros count.
 //!
 //! **Limitations.** Most repositories do not use it, and must not pay for it: only when the `.gitattributes` at the top or `info/attributes` mentions the word (a comment
-//! will do) those in directories are looked at. A user's own attribute files say nothing about a repository's rules and do not count.
+//! will do) those in directories are looked at. A user's own attribute files say nothing about a repository's rules and do not count. Where git would
+//! look into the index for a `.gitattributes` that is not in the work tree (removed, or outside of a sparse checkout), it is not found here.
 
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
@@ -32,8 +34,22 @@ pub struct LeaseAttribute {
     top: PathBuf,
     info: Option<Vec<u8>>,
     case: Case,
-    /// What applies in a directory, without `info/attributes`.
-    known: HashMap<BString, (Search, MetadataCollection)>,
+    /// What applies in a directory. Those without a file of their own share what applies above them.
+    known: HashMap<BString, Rc<Applied>>,
+}
+
+/// What applies in a directory.
+struct Applied {
+    /// What its own file and those above it say: what the directories below begin with.
+    inherited: Patterns,
+    /// The same with `info/attributes`, which has the last word.
+    all: Patterns,
+}
+
+#[derive(Clone, Default)]
+struct Patterns {
+    search: Search,
+    metadata: MetadataCollection,
 }
 
 /// An attributes file that cannot be read.
@@ -59,10 +75,8 @@ impl LeaseAttribute {
         }
         let case = if repository.ignore_case { Case::Fold } else { Case::Sensitive };
         let mut attribute = Self { top: top.clone(), info, case, known: HashMap::new() };
-        let mut metadata = MetadataCollection::default();
-        let mut search = Search::default();
-        attribute.add(&mut search, &mut metadata, at_top, Path::new(FILE), true)?;
-        attribute.known.insert(BString::default(), (search, metadata));
+        let applied = attribute.applied(Patterns::default(), at_top.as_deref(), Path::new(FILE))?;
+        attribute.known.insert(BString::default(), applied);
         Ok(Some(attribute))
     }
 
@@ -73,11 +87,10 @@ impl LeaseAttribute {
     pub fn is_set(&mut self, path: &RepoPath) -> Result<bool, AttributesError> {
         let path = path.as_bytes();
         let directory = path.rfind_byte(b'/').and_then(|slash| path.get(..slash)).unwrap_or_default();
-        let (mut search, mut metadata) = self.directory(directory.as_bstr())?;
-        self.add(&mut search, &mut metadata, self.info.clone(), Path::new("info/attributes"), true)?;
+        let applied = self.directory(directory.as_bstr())?;
         let mut outcome = Outcome::default();
-        outcome.initialize_with_selection(&metadata, [ATTRIBUTE]);
-        search.pattern_matching_relative_path(path, self.case, Some(false), &mut outcome);
+        outcome.initialize_with_selection(&applied.all.metadata, [ATTRIBUTE]);
+        applied.all.search.pattern_matching_relative_path(path, self.case, Some(false), &mut outcome);
         let state = outcome
             .iter_selected()
             .next()
@@ -85,27 +98,37 @@ impl LeaseAttribute {
         Ok(state.unwrap_or(false))
     }
 
-    fn directory(&mut self, directory: &BStr) -> Result<(Search, MetadataCollection), AttributesError> {
-        if let Some((search, metadata)) = self.known.get(directory) {
-            return Ok((search.clone(), metadata.clone()));
+    fn directory(&mut self, directory: &BStr) -> Result<Rc<Applied>, AttributesError> {
+        if let Some(applied) = self.known.get(directory) {
+            return Ok(Rc::clone(applied));
         }
         let above = directory.rfind_byte(b'/').and_then(|slash| directory.get(..slash)).unwrap_or_default();
-        let (mut search, mut metadata) = self.directory(above.as_bstr())?;
+        let mut applied = self.directory(above.as_bstr())?;
         if let Ok(relative) = directory.to_path() {
             let file = relative.join(FILE);
-            let text = read(&self.top.join(&file))?;
-            self.add(&mut search, &mut metadata, text, &file, false)?;
+            if let Some(text) = read(&self.top.join(&file))? {
+                applied = self.applied(applied.inherited.clone(), Some(&text), &file)?;
+            }
         }
-        self.known.insert(directory.to_owned(), (search.clone(), metadata.clone()));
-        Ok((search, metadata))
+        self.known.insert(directory.to_owned(), Rc::clone(&applied));
+        Ok(applied)
+    }
+
+    /// What applies in the directory of `file`, which is relative to the top.
+    fn applied(&self, above: Patterns, text: Option<&[u8]>, file: &Path) -> Result<Rc<Applied>, AttributesError> {
+        let mut inherited = above;
+        // Macros count only at the top.
+        self.add(&mut inherited, text, file, file == Path::new(FILE))?;
+        let mut all = inherited.clone();
+        self.add(&mut all, self.info.as_deref(), Path::new("info/attributes"), true)?;
+        Ok(Rc::new(Applied { inherited, all }))
     }
 
     /// `file` is relative to the top; the directory it is in is where its patterns apply.
     fn add(
         &self,
-        search: &mut Search,
-        metadata: &mut MetadataCollection,
-        text: Option<Vec<u8>>,
+        to: &mut Patterns,
+        text: Option<&[u8]>,
         file: &Path,
         allow_macros: bool,
     ) -> Result<(), AttributesError> {
@@ -113,8 +136,8 @@ impl LeaseAttribute {
         let path = self.top.join(file);
         // Those of `info/attributes` apply from the top.
         let source = if file.ends_with(FILE) { path.clone() } else { self.top.join("attributes") };
-        search
-            .add_patterns_buffer(&text, source, Some(&self.top), metadata, allow_macros)
+        to.search
+            .add_patterns_buffer(text, source, Some(&self.top), &mut to.metadata, allow_macros)
             .map_err(|source| AttributesError { path, source })
     }
 }

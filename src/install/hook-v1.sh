@@ -43,6 +43,11 @@ esac
 # A tool that has moved this file aside and calls it may itself be the chained hook: that would never end.
 if [ "${0##*/}" = {{HOOK}} ] || [ -L "$0" ]; then
     if [ -f "$agentlock_chained" ] && [ -x "$agentlock_chained" ]; then
+        if {{STAGES}} && [ "${0##*/}" = {{HOOK}} ]; then
+            # It may have staged more than was asked about; git reads the index again.
+            "$agentlock_chained" "$@" && agentlock_guard "$@"
+            exit "$?"
+        fi
         exec "$agentlock_chained" "$@"
     fi
 fi

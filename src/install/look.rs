@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice as _;
-
 use super::{
     Hook, InstallError,
     dir::{self, Entry},
@@ -83,7 +81,7 @@ pub fn about(path: &Path) -> About {
 /// Whether a hook that is not ours asks the guard by itself.
 #[must_use]
 pub fn asks_the_guard(path: &Path) -> bool {
-    dir::read(path).is_ok_and(|text| text.contains_str("agentlock guard"))
+    dir::read(path).is_ok_and(|text| manager::asks_the_guard(&text))
 }
 
 /// Whether a program could be run from a hook.

@@ -67,10 +67,21 @@ pub fn husky(dir: &Path) -> Option<PathBuf> {
 pub fn asks_for_its_name(text: &[u8]) -> bool {
     const OF_ITSELF: [&str; 8] =
         ["$0", "${0", "__FILE__", "__file__", "__filename", "argv[0]", "ARGV[0]", "BASH_SOURCE"];
-    text.lines().filter(|line| !line.trim_start().starts_with(b"#")).any(|line| {
+    lines_of_code(text).any(|line| {
         line.contains_str("${0##*/}")
             || (line.contains_str("basename") && OF_ITSELF.iter().any(|name| line.contains_str(name)))
     })
+}
+
+/// Whether a hook that is not ours asks the guard by itself.
+#[must_use]
+pub fn asks_the_guard(text: &[u8]) -> bool {
+    lines_of_code(text).any(|line| line.contains_str("agentlock guard"))
+}
+
+/// What is commented out does nothing, in the languages that hooks are written in.
+fn lines_of_code(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.lines().filter(|line| !line.trim_start().starts_with(b"#"))
 }
 
 #[cfg(test)]
@@ -87,6 +98,14 @@ mod tests {
             assert_eq!(Manager::of(text.as_bytes()).map(Manager::name), Some(name));
         }
         assert_eq!(Manager::of(b"#!/bin/sh\npre-commit run\n"), None);
+    }
+
+    #[test]
+    fn a_call_of_the_guard_that_is_commented_out_is_none() {
+        assert!(asks_the_guard(b"#!/bin/sh\ngit agentlock guard || exit\n"));
+        assert!(asks_the_guard(b"git-agentlock guard --hook pre-commit\n"));
+        assert!(!asks_the_guard(b"#!/bin/sh\n# git agentlock guard || exit\n"));
+        assert!(!asks_the_guard(b"#!/bin/sh\n\t #git-agentlock guard\nexit 0\n"));
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub enum Hook {
     PreMergeCommit,
     /// Runs before a rebase begins.
     PreRebase,
+    /// Runs before `git am` commits a patch that it has applied.
+    PreApplypatch,
+    /// Runs after `git am` has committed a patch.
+    PostApplypatch,
     /// Runs after a merge or pull.
     PostMerge,
     /// Runs after a rebase or an amended commit.
@@ -37,10 +41,12 @@ pub enum Hook {
 
 impl Hook {
     /// Every one of them, the default ones first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::PreCommit,
         Self::PreMergeCommit,
         Self::PreRebase,
+        Self::PreApplypatch,
+        Self::PostApplypatch,
         Self::PostMerge,
         Self::PostRewrite,
         Self::PostCheckout,
@@ -54,6 +60,8 @@ impl Hook {
             Self::PreCommit => "pre-commit",
             Self::PreMergeCommit => "pre-merge-commit",
             Self::PreRebase => "pre-rebase",
+            Self::PreApplypatch => "pre-applypatch",
+            Self::PostApplypatch => "post-applypatch",
             Self::PostMerge => "post-merge",
             Self::PostRewrite => "post-rewrite",
             Self::PostCheckout => "post-checkout",
@@ -70,13 +78,18 @@ impl Hook {
     /// Whether it is installed when no name is given: those through which every commit goes.
     #[must_use]
     pub fn is_default(self) -> bool {
+        self.is_before_commit()
+    }
+
+    /// Whether git commits what is staged once it has ended, also what it has staged itself.
+    pub(crate) fn is_before_commit(self) -> bool {
         matches!(self, Self::PreCommit | Self::PreMergeCommit)
     }
 
     /// Whether git heeds its exit code before anything has happened.
     #[must_use]
     pub fn can_refuse(self) -> bool {
-        matches!(self, Self::PreCommit | Self::PreMergeCommit | Self::PreRebase)
+        matches!(self, Self::PreCommit | Self::PreMergeCommit | Self::PreRebase | Self::PreApplypatch)
     }
 
     /// What a hook that was there before is called while ours stands in its place.

@@ -69,6 +69,8 @@ impl Stub {
             "BYPASS" if can_refuse => " or --no-verify",
             "REFUSED" if can_refuse => "exit \"$?\"",
             "REFUSED" => ":",
+            "STAGES" if self.hook.is_before_commit() => "true",
+            "STAGES" => "false",
             _ => "",
         };
         text.as_bytes().to_vec()

@@ -209,7 +209,7 @@ impl Decide for Decision<'_, '_> {
             plan.changes.push(change);
             plan.journal.extend(lines);
         }
-        self.mark_expired(view, &now, &mut plan);
+        self.settle(view, &now, &mut plan);
         self.outcome = Some(Judged::Grant(grants));
         plan
     }
@@ -225,18 +225,35 @@ impl Decide for Decision<'_, '_> {
 }
 
 impl Decision<'_, '_> {
-    /// Writes it down that leases of others have expired which overlap what is granted and lie at other keys. A clock that is set back across
-    /// a restart must not make them live again beside the new one.
-    fn mark_expired(&self, view: &View, now: &Now, plan: &mut Plan) {
+    /// Settles what overlaps the grant at other keys. Of leases of others that have expired it is written down that they have: a clock that is set
+    /// back across a restart must not make them live again beside the new one. And whoever lost what is granted now has it again: what told of
+    /// that loss has nothing to tell any more.
+    fn settle(&self, view: &View, now: &Now, plan: &mut Plan) {
+        let me = &self.request.owner;
         let mut done: BTreeSet<ResourceKey> = self.wants.iter().map(|(wanted, _)| wanted.key()).collect();
-        for (key, seen) in self.wants.iter().flat_map(|(wanted, _)| rules::overlapping(view, wanted)) {
-            let Seen::Record(record) = seen else { continue };
-            let is_over = record.ended.is_none() && !rules::is_live(record, now) && record.owner != self.request.owner;
-            if is_over && done.insert(key) {
-                plan.journal.push(expired(record, now));
-                let mut marked = record.as_ref().clone();
-                marked.ended = Some(Ended { at: now.wall, how: End::Expired });
-                plan.changes.push(Change::End(Box::new(marked)));
+        for (wanted, _) in self.wants {
+            for (key, seen) in rules::overlapping(view, wanted) {
+                let Seen::Record(record) = seen else { continue };
+                if rules::is_live(record, now) || done.contains(&key) {
+                    continue;
+                }
+                let is_covered = wanted.covers(&record.resource);
+                let is_expired = record.ended.is_none() && record.owner != *me;
+                let was_lost_by_me = record.replaced.as_ref().is_some_and(|replaced| replaced.owner == *me);
+                let has_told = matches!(&record.ended, Some(Ended { how: End::Expired, .. })) && record.owner == *me;
+                if is_covered && has_told {
+                    done.insert(key);
+                    plan.changes.push(Change::Remove(key));
+                } else if is_expired || (is_covered && was_lost_by_me) {
+                    done.insert(key);
+                    let mut settled = record.as_ref().clone();
+                    if is_expired {
+                        plan.journal.push(expired(record, now));
+                        settled.ended = Some(Ended { at: now.wall, how: End::Expired });
+                    }
+                    settled.replaced = settled.replaced.filter(|replaced| !is_covered || replaced.owner != *me);
+                    plan.changes.push(Change::End(Box::new(settled)));
+                }
             }
         }
     }

@@ -47,8 +47,15 @@ fn remove(path: &Path) {
     }
 }
 
+/// Half of the time one that git knows already, when there is any outside of `src`.
+fn some_path_in(sandbox: &Sandbox, top: &Path, dice: &mut Dice) -> String {
+    let tracked = sandbox.git(top, &["ls-files", "-z", "--", ".", ":!src"]);
+    let tracked: Vec<&str> = tracked.split('\0').filter(|path| !path.is_empty()).collect();
+    if tracked.is_empty() || dice.roll(2) == 0 { some_path(dice) } else { dice.of(&tracked).to_owned() }
+}
+
 fn change_something(sandbox: &Sandbox, top: &Path, dice: &mut Dice) {
-    let path = some_path(dice);
+    let path = some_path_in(sandbox, top, dice);
     let file = top.join(&path);
     // Whether git can do it is all the same: it has then done nothing.
     let git = |arguments: &[&str]| drop(sandbox.command("git", top).args(arguments).output().unwrap());

@@ -115,7 +115,7 @@ fn c39_where_nothing_was_ever_locked_commits_pass_and_nothing_is_made() {
     let (sandbox, top) = Sandbox::guarded();
     let at = sandbox.committer(&top, "A");
     let shared = sandbox.root().join("L");
-    for by in [at.clone(), at.named(""), at.env("AGENT_REGISTRY_LOCK_DIR", &shared)] {
+    for by in [at.clone(), at.named(""), at.named("no\nowner"), at.env("AGENT_REGISTRY_LOCK_DIR", &shared)] {
         by.change("src/a");
         let ran = by.passes(["commit", "-qam", "x"]);
         is_silent(&ran);

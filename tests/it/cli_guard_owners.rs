@@ -188,6 +188,18 @@ fn a_shared_store_and_the_repositorys_own_are_both_read() {
 }
 
 #[test]
+fn a_store_that_variable_and_policy_both_name_is_read_once() {
+    let (sandbox, top) = world();
+    let dir = sandbox.root().join("L");
+    local(&top, &format!("[store]\ndir = \"{}\"\n", dir.display()));
+    let at = sandbox.committer(&top, "A").env("AGENT_REGISTRY_LOCK_DIR", &dir);
+    at.hold("B", "src/a");
+    stage(&at, "src/a");
+    let refused = at.refused(["commit", "-qm", "x"], &["src/a"]);
+    assert_eq!(refused.err().matches("src/a: held by B").count(), 1, "{refused:#?}");
+}
+
+#[test]
 fn a_shared_store_keeps_repositories_apart() {
     let (sandbox, top) = world();
     let other = sandbox.fixture("linked").unwrap();
@@ -270,6 +282,19 @@ fn a_lease_that_was_lost_to_an_area_is_told() {
     at.give_back("B", "src/");
     at.refused(["commit", "-qm", "x"], &["src/a"]);
     at.hold("A", "src/a");
+    at.passes(["commit", "-qm", "x"]);
+}
+
+#[test]
+fn an_area_says_that_one_has_looked_as_well() {
+    let (sandbox, top) = world();
+    let at = sandbox.committer(&top, "A");
+    stage(&at, "src/a");
+    lost_by_a(&at);
+    at.agent("A/kin").ok(["acquire", "src/"]);
+    at.refused(["commit", "-qm", "kin have not looked for A"], &["src/a"]);
+    at.give_back("A/kin", "src/");
+    at.hold("A", "src/");
     at.passes(["commit", "-qm", "x"]);
 }
 

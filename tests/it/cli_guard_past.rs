@@ -73,6 +73,52 @@ fn a_commit_without_hooks_is_told_and_noted() {
 }
 
 #[test]
+fn a_patch_is_refused_before_it_is_committed_or_told_afterwards() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    let patch = a.git(["format-patch", "-1", "-o", "..", "f"]).out();
+    sandbox.guard_hook(&top, "pre-applypatch");
+    let refused = a.git(["am", patch.trim()]);
+    assert!(!refused.status.success());
+    refused.err_has(&["cannot commit src/a: held by B", "git am --abort"]);
+    a.ok(["am", "--abort"]);
+    std::fs::remove_file(top.join(".git/hooks/pre-applypatch")).unwrap();
+    sandbox.guard_hook(&top, "post-applypatch");
+    went_past(&a, "commit", &["am", "-q", patch.trim()]);
+}
+
+#[test]
+fn an_amended_commit_stands_beside_the_one_that_it_replaces() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    a.give_back("B", "src/a");
+    let before = std::fs::read_to_string(top.join("src/a")).unwrap();
+    a.change("src/a");
+    a.git(["commit", "-qam", "a"]);
+    a.hold("B", "src/a");
+    a.write("src/a", &before);
+    went_past(&a, "commit", &["commit", "-q", "--no-verify", "-a", "--amend", "--allow-empty", "-m", "as it was"]);
+}
+
+#[test]
+fn much_that_changes_in_one_area_is_one_event() {
+    let (sandbox, top) = watched();
+    let a = sandbox.committer(&top, "A");
+    for n in 0..100 {
+        a.write(format!("many/{n}"), "1\n");
+    }
+    a.git(["add", "."]);
+    a.git(["commit", "-qm", "many"]);
+    a.agent("B").ok(["acquire", "--area", "many"]);
+    let ran = a.git(["checkout", "-q", "HEAD~1"]);
+    ran.err_has(&["git checkout has changed many/: held by B", "went past the guard"]);
+    assert_eq!(ran.err().lines().count(), 2, "{ran:#?}");
+    assert_eq!(noted(&a), ["many/ of B by A: git checkout"]);
+    let found = a.agent("A").json(1, ["doctor"]).findings.unwrap();
+    assert_eq!(found.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>(), ["went_past"]);
+}
+
+#[test]
 fn a_rebase_without_hooks_is_told_and_noted() {
     let (sandbox, top) = watched();
     let a = sandbox.committer(&top, "A");
@@ -82,6 +128,21 @@ fn a_rebase_without_hooks_is_told_and_noted() {
     let ran = a.git(["rebase", "-q", "--no-verify", "f"]);
     assert!(ran.status.success(), "{ran:#?}");
     assert!(noted(&a).contains(&"src/a of B by A: git rebase".to_owned()), "{:?}", noted(&a));
+}
+
+/// `ORIG_HEAD` is whatever the last `git reset` has left there.
+#[test]
+fn a_rebase_is_told_from_where_it_began_whatever_was_reset_meanwhile() {
+    for backend in ["--exec=git reset -q --hard", "--apply"] {
+        let (sandbox, top) = watched();
+        let a = sandbox.committer(&top, "A");
+        a.git(["checkout", "-q", "-b", "g"]);
+        a.change("src/b");
+        a.git(["commit", "-qam", "b"]);
+        let ran = a.git(["rebase", "-q", "--no-verify", backend, "f"]);
+        assert!(ran.status.success(), "{ran:#?}");
+        ran.err_has(&["git rebase has changed src/a: held by B"]);
+    }
 }
 
 #[test]
@@ -139,6 +200,30 @@ fn a_rebase_over_what_somebody_holds_is_refused_before_anything_is_touched() {
     let other = a.git(["rebase", "-q", "HEAD~1"]);
     assert!(other.status.success(), "it touches src/b only: {other:#?}");
     assert!(a.env("AGENTLOCK_GUARD", "off").git(["rebase", "-q", "f"]).status.success());
+}
+
+#[test]
+fn a_rebase_is_judged_however_the_revision_is_spelt_also_where_refs_are_in_tables() {
+    for kind in ["plain", "reftable"] {
+        let sandbox = Sandbox::new();
+        let Some(top) = sandbox.fixture(kind) else { continue };
+        let a = sandbox.committer(&top, "A");
+        for path in ["src/a", "src/b"] {
+            a.change(path);
+            a.ok(["commit", "-qam", path]);
+        }
+        a.hold("B", "src/a");
+        let short = a.ok(["rev-parse", "--short", "HEAD~1"]).out();
+        for harmless in ["HEAD~1", "main^", "main~1^0", "heads/main~1", short.trim(), "@", "@~1"] {
+            a.agent("A").ok(["guard", "--hook", "pre-rebase", harmless]);
+        }
+        for over_it in ["HEAD~2", "refs/heads/main~2", "main^^", "@~2", &format!("{}~1", short.trim())] {
+            a.agent("A").expect(1, ["guard", "--hook", "pre-rebase", over_it]).err_has(&["src/a: held by B"]);
+        }
+        for unknown in ["no-such~1", "HEAD~9", "@{-9}", ""] {
+            a.agent("A").expect(4, ["guard", "--hook", "pre-rebase", unknown]);
+        }
+    }
 }
 
 #[test]

@@ -143,6 +143,18 @@ fn a_directory_of_other_repositories_too_is_refused_unless_told() {
 }
 
 #[test]
+fn what_was_taken_out_is_told_also_when_the_shared_directory_is_refused() {
+    let bench = Bench::new();
+    bench.install(&[]);
+    bench.sandbox.git(&bench.repo, &["config", "--global", "core.hooksPath", "~/hooks"]);
+    bench.install(&["--machine-wide"]);
+    let ran = bench.agent(&bench.repo).expect(4, ["hook", "uninstall"]);
+    ran.out_has(&["removed: ", ".git/hooks/pre-commit", ".git/hooks/pre-merge-commit"]);
+    assert_eq!(ran.err().matches("--machine-wide").count(), 1, "{ran:#?}");
+    assert!(!bench.hook("pre-commit").exists() && bench.sandbox.home().join("hooks/pre-commit").exists());
+}
+
+#[test]
 fn a_hooks_directory_that_leads_out_of_the_repository_counts_as_shared() {
     let bench = Bench::new();
     let shared = bench.sandbox.root().join("shared");

@@ -167,3 +167,18 @@ fn a_repository_in_which_nobody_locks_commits_and_gets_no_directory() {
     assert_eq!((ran.code(), ran.err()), (0, String::new()));
     assert!(!bench.repo.join(".git/agent-locks").exists());
 }
+
+#[test]
+fn what_a_chained_hook_has_staged_is_judged_too() {
+    let bench = Bench::new();
+    write(&bench.hook("pre-commit"), "#!/bin/sh\ngit add -u\n", 0o755);
+    bench.install(&[]);
+    bench.sandbox.agent(&bench.repo, "B").ok(["acquire", "src/a"]);
+    fs::write(bench.repo.join("src/a"), "2\n").unwrap();
+    fs::write(bench.repo.join("other"), "1\n").unwrap();
+    bench.sandbox.git(&bench.repo, &["add", "other"]);
+    let refused = bench.commit(&[("AGENTLOCK_OWNER", "A")]);
+    assert_eq!(refused.code(), 1, "{refused:#?}");
+    refused.err_has(&["src/a", "held by B"]);
+    assert_eq!(bench.commit(&[("AGENTLOCK_OWNER", "B")]).code(), 0);
+}

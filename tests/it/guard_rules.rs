@@ -130,6 +130,25 @@ fn a_loss_to_an_area_is_one_too() {
 }
 
 #[test]
+fn who_has_an_area_again_has_looked_at_all_that_was_lost_in_it() {
+    for taken in [file("src/a"), area("src")] {
+        on_each_store(|store, clock| {
+            lose(store, clock, &taken);
+            let locks = locks(store, clock);
+            locks.take("C", &area("src/deep"));
+            assert!(!judged(store, clock, "A").is_empty());
+            locks.take("A", &file("src/b"));
+            assert!(!judged(store, clock, "A").is_empty(), "a look at something else is none at this");
+            released(locks.giving_back("C", &area("src/deep"), None));
+            locks.take("A", &area("src"));
+            assert!(judged(store, clock, "A").is_empty());
+            released(locks.giving_back("A", &area("src"), None));
+            assert!(judged(store, clock, "A").is_empty(), "and that stays so");
+        });
+    }
+}
+
+#[test]
 fn a_loss_to_kin_is_none() {
     for taken in [file("src/a"), area("src")] {
         on_each_store(|store, clock| {
@@ -226,6 +245,28 @@ fn other_scopes_and_where_case_is_ignored_other_spellings() {
         let case = Case { committer: Some(&a), stores: &stores, now: &now, remember_lost_ms: None };
         let refused = case.refusals(&changed).expect("it can be told");
         assert_eq!(refused.iter().map(|refusal| refusal.resource.to_string()).collect::<Vec<_>>(), ["src/a"]);
+    });
+}
+
+#[test]
+fn where_case_is_ignored_git_is_asked_once_however_many_leases_there_are() {
+    on_each_store(|store, clock| {
+        let scope = Scope { ignore_case: true, ..Scope::implicit() };
+        let locks = locks(store, clock);
+        for resource in [file("SRC/A"), area("Src"), file("SRCX"), file("src/unchanged"), area("OTHE"), area("other")] {
+            locks.take("B", &Resource { scope: scope.clone(), ..resource });
+        }
+        let view = store.view(&ReadSet::everything()).expect("the store works");
+        let (stores, now, asked) = ([(scope, view)], clock.now(), std::cell::Cell::new(0));
+        let case = Case { committer: None, stores: &stores, now: &now, remember_lost_ms: None };
+        let count_and_tell = |target: &Target| {
+            asked.set(asked.get() + 1);
+            changed(target)
+        };
+        let refused = case.refusals(&count_and_tell).expect("it can be told");
+        let told: Vec<_> = refused.iter().map(|refusal| refusal.resource.to_string()).collect();
+        assert_eq!(told, ["other", "src/a", "src/a", "src/b", "srcx"], "src/a by two leases");
+        assert_eq!(asked.get(), 1);
     });
 }
 

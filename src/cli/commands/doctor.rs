@@ -279,7 +279,7 @@ fn of_leases(locks: &Locks<'_>, whole: &Whole, whole_store: bool, now: &Now) -> 
     Ok(findings)
 }
 
-/// Changes that git made of what is still held by the same lease, as hooks have noted them: the last of each path.
+/// Changes that git made of what is still held by the same lease, as hooks have noted them: how often, and the last of each path and kind.
 fn went_past(whole: &Whole, leases: &[&Lease]) -> Vec<Finding> {
     let is_live = |past: &Past| {
         let is_it = |lease: &&&Lease| {
@@ -289,15 +289,21 @@ fn went_past(whole: &Whole, leases: &[&Lease]) -> Vec<Finding> {
     };
     // What the journal cannot tell is no finding: nothing depends on it.
     let history = whole.store.history().unwrap_or_default();
-    let last: BTreeMap<_, &Past> = history.iter().filter(|past| is_live(past)).map(|past| (past.key, past)).collect();
-    let finding = |past: &&Past| {
-        let by = past.other.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();
+    let mut last: BTreeMap<_, (&Past, usize)> = BTreeMap::new();
+    for past in history.iter().filter(|past| is_live(past)) {
+        let known = last.entry((past.key, &past.other, &past.reason)).or_insert((past, 0));
+        *known = (past, known.1.saturating_add(1));
+    }
+    let finding = |(past, times): &(&Past, usize)| {
+        let by = past.other.as_ref().map_or("somebody without a name".to_owned(), ToString::to_string);
         let what = past.reason.as_ref().map_or("git".to_owned(), ToString::to_string);
         let path = past.resource.as_ref().map_or_else(|| past.key.to_hex(), ToString::to_string);
         let owner = past.owner.as_ref().map(ToString::to_string).unwrap_or_default();
+        let when = human::moment(past.at);
+        let when = if *times > 1 { format!("{times} times, last at {when}") } else { format!("at {when}") };
         Finding::new(
             "went_past",
-            format!("{what}{by} changed {path} at {}, past the lease of {owner}", human::moment(past.at)),
+            format!("{what} by {by} changed {path} {when}, past the lease of {owner}"),
             format!("see with {owner} that nothing was lost; the finding ends with the lease"),
         )
     };

@@ -22,8 +22,8 @@ use crate::cli::{
 /// Judges what is staged, in the index that git names. Exit code 1: refused; 4: it cannot be told, which refuses too. AGENTLOCK_GUARD=warn makes
 /// warnings of it, AGENTLOCK_GUARD=off lets everything pass; else `guard.mode` in the policy decides.
 ///
-/// For pre-rebase it judges what the rebase would touch. For post-commit, post-merge, post-checkout and post-rewrite it is too late to refuse: what
-/// somebody else holds and git has changed is told, and noted in the journal.
+/// For pre-rebase it judges what the rebase would touch. For post-commit, post-applypatch, post-merge, post-checkout and post-rewrite it is too late
+/// to refuse: what somebody else holds and git has changed is told, and noted in the journal.
 #[derive(Debug, Args)]
 pub(crate) struct GuardArgs {
     /// The hook that asks, by its name in git

@@ -34,7 +34,8 @@ enum Action {
     ///
     /// Without a NAME: pre-commit and pre-merge-commit, through which commits go. What is there is renamed to NAME.agentlock-chained and gets
     /// the same arguments, input and environment; `uninstall` puts it back as it was. pre-rebase refuses a rebase that would touch what others
-    /// hold; post-merge, post-rewrite, post-checkout and post-commit only tell what went past the guard.
+    /// hold, pre-applypatch guards what `git am` applies; post-commit, post-applypatch, post-merge, post-rewrite and post-checkout only tell what
+    /// went past the guard.
     Install(InstallArgs),
     /// Take the hooks out again, and put back what was there
     ///
@@ -48,7 +49,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct InstallArgs {
-    /// pre-commit, pre-merge-commit, pre-rebase, post-merge, post-rewrite, post-checkout, post-commit
+    /// pre-commit, pre-merge-commit, pre-rebase, pre-applypatch, post-applypatch, post-merge, post-rewrite, post-checkout, post-commit
     #[arg(value_name = "NAME")]
     names: Vec<OsString>,
     /// Every hook there is
@@ -235,8 +236,14 @@ fn uninstall(context: &Context, wanted: &[Hook], machine_wide: bool) -> Result<O
     for dir in own.iter().chain([&place.used.dir]) {
         let is_used = *dir == place.used.dir;
         for &hook in wanted {
-            if is_used && !machine_wide && look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state)) {
-                refuse_shared(&place)?;
+            // What was taken out of the other directory is told all the same.
+            if is_used
+                && !machine_wide
+                && look::look(dir, hook).is_ok_and(|seen| is_ours(&seen.state))
+                && let Err(failure) = refuse_shared(&place)
+            {
+                output.failures.push(failure);
+                break;
             }
             match hooks::uninstall(dir, hook) {
                 Ok(outcome) => tell_uninstalled(&mut output, hook, &outcome),

@@ -29,7 +29,12 @@ pub(crate) struct Advice<'a> {
     pub(crate) operation: &'a Operation,
     /// Some of what the commit changes and nobody objects to: all of it, unless it is more than [`MAX_PATHS`].
     pub(crate) rest: Vec<RepoPath>,
-    pub(crate) is_merge: bool,
+    /// What git would have to be told to give up an operation that is committed whole.
+    pub(crate) abort: Option<&'static str>,
+    /// Whether what is staged stays so after the refusal.
+    pub(crate) stays_staged: bool,
+    /// Whether the commit deletes, and so perhaps renames, something that is held.
+    pub(crate) deletes: bool,
     pub(crate) committer: Option<&'a Owner>,
     /// The directory in which the user called git, from the top of the work tree.
     pub(crate) prefix: RepoPath,
@@ -47,10 +52,10 @@ impl Advice<'_> {
         let to_acquire = paths_of(|objection| !matches!(objection, Objection::Held(_)));
         let mut hints = Vec::new();
         if self.committer.is_none() {
-            hints.push(
-                "no owner was given, so every lease counts as somebody else's: set AGENTLOCK_OWNER where you commit, if one is yours"
-                    .to_owned(),
-            );
+            let why = "no owner was given, so no lease counts as yours";
+            hints.push(format!(
+                "{why}: where you commit, export AGENTLOCK_OWNER=NAME, the one that your leases are held by"
+            ));
         }
         match self.operation {
             _ if held.is_empty() => {}
@@ -61,17 +66,18 @@ impl Advice<'_> {
                 hints.push("it went past the guard: talk to them; `git agentlock log` has noted it".to_owned());
             }
             _ => {
-                hints.push(self.commit_the_rest());
+                hints.extend(self.commit_the_rest(&held));
                 hints.push(self.wait(&held));
             }
         }
         if !to_acquire.is_empty() {
-            let owner = if self.committer.is_some() { "" } else { " --owner ID" };
-            let acquire = format!("git agentlock acquire{owner}{}", self.words(&to_acquire));
+            let acquire = self.acquire(&to_acquire, "");
             let is_lost = self.refusals.iter().any(|refusal| matches!(refusal.objection, Objection::Lost { .. }));
             hints.push(match is_lost {
-                true => format!("look at what has changed there meanwhile, then say so: {acquire}"),
-                false => format!("take the lease, and look at what is there, before you commit: {acquire}"),
+                true => format!(
+                    "see what has changed there meanwhile (git log, git diff HEAD), then say that you have: {acquire}"
+                ),
+                false => format!("take the lease, see what is there, then commit: {acquire}"),
             });
         }
         if self.is_unknown {
@@ -81,17 +87,24 @@ impl Advice<'_> {
         hints
     }
 
-    fn commit_the_rest(&self) -> String {
-        if self.is_merge {
-            return "a merge is committed whole: conclude it when they are free, or go back with git merge --abort"
-                .to_owned();
+    fn commit_the_rest(&self, held: &[&RepoPath]) -> Vec<String> {
+        if let Some(abort) = self.abort {
+            return vec![format!("this is committed whole: conclude it when they are free, or go back with {abort}")];
         }
-        let rest: Vec<&RepoPath> = self.rest.iter().collect();
-        if rest.is_empty() {
-            return "nothing else is staged; what you stage besides can be committed with git commit --only PATH…"
-                .to_owned();
+        let mut hints = Vec::new();
+        // With one half of a rename left out, the other would be committed as a copy.
+        if self.rest.is_empty() {
+            hints.push(
+                "nothing else is in this commit; other work can be committed with git commit --only PATH…".to_owned(),
+            );
+        } else if !self.deletes {
+            let rest: Vec<&RepoPath> = self.rest.iter().collect();
+            hints.push(format!("commit only what nobody else holds: git commit --only{}", self.words(&rest)));
         }
-        format!("commit only what nobody else holds: git commit --only{}", self.words(&rest))
+        if self.stays_staged {
+            hints.push(format!("or take it out of what is staged: git restore --staged{}", self.words(held)));
+        }
+        hints
     }
 
     fn wait(&self, held: &[&RepoPath]) -> String {
@@ -104,11 +117,15 @@ impl Advice<'_> {
         owners.sort();
         owners.dedup();
         let owners = if owners.len() > MAX_PATHS { "the owners".to_owned() } else { owners.join(", ") };
-        format!(
-            "or talk to {owners}; or wait, and look at what they changed: git agentlock acquire{} --wait {}",
-            self.words(held),
-            human::length(longest.saturating_add(999)).replace(' ', "")
-        )
+        let length = human::length(longest.saturating_add(999)).replace(' ', "");
+        let acquire = self.acquire(held, &format!(" --wait {length}"));
+        format!("or talk to {owners}; or wait for it and take it, then see what has changed: {acquire}")
+    }
+
+    /// The command that acquires paths; who has no name yet gets one first, and keeps it for the commit.
+    fn acquire(&self, paths: &[&RepoPath], options: &str) -> String {
+        let name = if self.committer.is_some() { "" } else { "export AGENTLOCK_OWNER=NAME && " };
+        format!("{name}git agentlock acquire{}{options}", self.words(paths))
     }
 
     /// The paths as words of a shell, from where the user is, with a blank before each.
@@ -119,8 +136,7 @@ impl Advice<'_> {
         let words: Option<Vec<String>> =
             paths.iter().map(|path| shell_word(relative(path, &self.prefix).as_bstr())).collect();
         let words = words.unwrap_or_else(|| vec!["PATH…".to_owned()]);
-        let dashes = if words.iter().any(|word| word.starts_with('-')) { " --" } else { "" };
-        words.iter().fold(dashes.to_owned(), |all, word| format!("{all} {word}"))
+        words.iter().fold(String::new(), |all, word| format!("{all} {word}"))
     }
 }
 
@@ -135,11 +151,12 @@ fn relative(path: &RepoPath, from: &RepoPath) -> Vec<u8> {
     names.collect::<Vec<_>>().join(&b"/"[..])
 }
 
-/// As one word of a POSIX shell; `None` for what cannot be typed.
+/// As one word of a POSIX shell, which is neither an option nor magic for git's pathspecs; `None` for what cannot be typed.
 fn shell_word(path: &BStr) -> Option<String> {
     let text = path.to_str().ok().filter(|text| !text.contains(git_agentlock::text::is_deceptive))?;
+    let text = if text.starts_with(['-', ':']) { format!("./{text}") } else { text.to_owned() };
     let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:@%=".contains(c);
-    Some(if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) })
+    Some(if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) })
 }
 
 #[cfg(test)]
@@ -166,6 +183,8 @@ mod tests {
         assert_eq!(shell_word("src/a".into()).as_deref(), Some("src/a"));
         assert_eq!(shell_word("a b'c".into()).as_deref(), Some(r"'a b'\''c'"));
         assert_eq!(shell_word("$(x)".into()).as_deref(), Some("'$(x)'"));
+        assert_eq!(shell_word("-x".into()).as_deref(), Some("./-x"));
+        assert_eq!(shell_word(":(top)x".into()).as_deref(), Some("'./:(top)x'"));
         assert_eq!(shell_word("a\nb".into()), None);
         assert_eq!(shell_word(b"\xff".as_bstr()), None);
     }

@@ -118,21 +118,34 @@ impl Changes {
         Ok(Self { trees, after: Side::Committed(after), before })
     }
 
-    /// What the commit that was just made has changed: what `HEAD` contains, beside its parents and the commit that was `HEAD` before (of an amended
-    /// commit, that one), as far as the reflog tells.
+    /// What a rebase that is about to end has changed: what `HEAD` contains, beside what it was when the rebase began.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be read.
+    pub fn of_rebase(repository: &Repository) -> Result<Self, ChangesError> {
+        // One directory for each of git's two ways. `ORIG_HEAD` may be of a `git reset` in the midst of it.
+        let places = ["rebase-merge/orig-head", "rebase-apply/orig-head"].map(|place| repository.git_dir.join(place));
+        let noted = places.iter().find_map(|place| std::fs::read_to_string(place).ok());
+        Self::between(repository, noted.as_deref().map_or("ORIG_HEAD", str::trim), Some("HEAD"))
+    }
+
+    /// What the commit that was just made has changed: what `HEAD` contains, beside its parents; of an amended commit, beside the one that it has
+    /// replaced, as far as the reflog tells.
     ///
     /// # Errors
     /// [`ChangesError`] when they cannot be read.
     pub fn of_last_commit(repository: &Repository) -> Result<Self, ChangesError> {
         let trees = Trees::open(repository)?;
         let after = trees.top_of_head()?;
-        let mut before = Vec::new();
-        if let Some(head) = trees.head()? {
-            for parent in trees.parents(head)? {
+        let head = trees.head()?;
+        let parents = head.map_or(Ok(Vec::new()), |head| trees.parents(head))?;
+        let previous = head.and_then(|head| previous_head(&repository.git_dir, &head));
+        // A new commit has the one before as a parent; an amended one has taken its place.
+        let amended = previous.filter(|previous| !parents.contains(previous));
+        let mut before = Vec::from_iter(amended.and_then(|amended| trees.top_of_commit("HEAD@{1}", amended).ok()));
+        if before.is_empty() {
+            for parent in parents {
                 before.push(trees.top_of_commit("a parent of HEAD", parent)?);
-            }
-            if let Some(previous) = previous_head(&repository.git_dir, &head) {
-                before.extend(trees.top_of_hex(&previous).ok());
             }
         }
         if before.is_empty() {
@@ -157,6 +170,14 @@ impl Changes {
             Target::Area(path) => self.at_and_below(path.as_bytes()),
             Target::Named(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Whether nothing is at a path afterwards.
+    ///
+    /// # Errors
+    /// [`ChangesError`] when it cannot be told.
+    pub fn is_deleted(&self, path: &RepoPath) -> Result<bool, ChangesError> {
+        Ok(self.after.at(&self.trees, path.as_bytes())?.is_none())
     }
 
     fn is_changed(&self, path: &BStr) -> Result<bool, ChangesError> {
@@ -281,8 +302,8 @@ fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> 
     }
 }
 
-/// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known.
-fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<String> {
+/// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known, or it was nothing.
+fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
     /// A line has two ids, a name, a time and the first line of a message.
     const ENOUGH: i64 = 64 * 1024;
     use std::io::{Read as _, Seek as _, SeekFrom};
@@ -293,7 +314,8 @@ fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<String> {
     let last = end.lines().next_back()?;
     let mut words = last.split_str(" ");
     let (old, new) = (words.next()?, words.next()?);
-    (new == head.to_string().as_bytes()).then(|| old.to_str_lossy().into_owned())
+    let old = ObjectId::from_hex(old).ok().filter(|old| !old.is_null())?;
+    (new == head.to_string().as_bytes()).then_some(old)
 }
 
 /// One line of what gix has to say, safe to show.

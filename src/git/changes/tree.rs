@@ -103,17 +103,24 @@ impl Trees {
             return self.top_of_commit(name, id);
         }
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
-        if self.has_reftable() {
-            for place in ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"] {
-                if let Some(id) = self.in_reftable(&format!("{place}{name}"))? {
-                    return self.top_of_commit(name, id);
-                }
-            }
-            return Err(error("no ref is called so".to_owned()));
-        }
-        let found = self.repository.rev_parse_single(name);
+        let spelt = if self.has_reftable() { self.without_refs(name)? } else { name.to_owned() };
+        let found = self.repository.rev_parse_single(spelt.as_str());
         let id = found.map_err(|cause| error(reason(&cause.probable_cause())))?;
         self.top_of_commit(name, id.detach())
+    }
+
+    /// A revision with an id in the place of the ref that it begins with (`main~2`), so that gix can follow it where it cannot read refs.
+    fn without_refs(&self, name: &str) -> Result<String, ChangesError> {
+        let ends = [name.find('~'), name.find('^'), name.find("@{")];
+        let (start, way) = name.split_at(ends.into_iter().flatten().min().unwrap_or(name.len()));
+        let start = if start == "@" { "HEAD" } else { start };
+        for place in ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"] {
+            if let Some(id) = self.in_reftable(&format!("{place}{start}"))? {
+                return Ok(format!("{id}{way}"));
+            }
+        }
+        // The beginning of an id, or nothing that gix knows either.
+        Ok(name.to_owned())
     }
 
     pub(super) fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
