@@ -112,7 +112,8 @@ fn is_central(scene: &Scene) -> bool {
 /// What was tried.
 #[derive(Debug, Default)]
 struct Tally {
-    positions: usize,
+    /// Scene, name of the call, and its number.
+    positions: BTreeSet<(&'static str, String, usize)>,
     names: BTreeSet<String>,
     kills: usize,
     errors: usize,
@@ -127,7 +128,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, other: Self) {
-        self.positions += other.positions;
+        self.positions.extend(other.positions);
         self.names.extend(other.names);
         self.kills += other.kills;
         self.errors += other.errors;
@@ -422,7 +423,7 @@ fn report(what: &str, start: Instant, tally: &Tally) {
     say(&format!(
         "every system call, {what}: {} positions of {} calls; killed {}, failed {}, stopped {} ({} with others waiting); not reached {}; \
          failures {}; {} s",
-        tally.positions,
+        tally.positions.len(),
         tally.names.len(),
         tally.kills,
         tally.errors,
@@ -453,11 +454,11 @@ fn every_system_call_killed_and_failed() {
         let mut stage = Stage::set(&plan, scene);
         let faults = plan.faults(scene, &stage.calls);
         if part == 0 {
-            tally.positions += faults.iter().map(|(call, _)| (&call.name, call.number)).collect::<BTreeSet<_>>().len();
             tally.names.extend(stage.calls.iter().map(|call| call.name.clone()));
             say(&format!("  {}: {} calls, {} faults", scene.name, stage.calls.len(), faults.len()));
         }
         for (call, fault) in faults.iter().skip(part).step_by(PARTS) {
+            tally.positions.insert((scene.name, call.name.clone(), call.number));
             let point = format!("{}, {fault:?} at {} {}: {}", scene.name, call.name, call.number, call.text);
             tally.guard(&point, |tally| stage.meet(call, *fault, tally));
         }
@@ -488,7 +489,7 @@ fn every_system_call_stopped_while_others_go_on() {
         let (scene, calls) = &jobs[job];
         let mut stage = Stage::set(&plan, scene);
         for call in calls {
-            tally.positions += 1;
+            tally.positions.insert((scene.name, call.name.clone(), call.number));
             tally.names.insert(call.name.clone());
             let point = format!("{}, stopped after {} {}: {}", scene.name, call.name, call.number, call.text);
             tally.guard(&point, |tally| stage.stop(call, tally));
