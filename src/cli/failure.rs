@@ -4,7 +4,7 @@ use std::io;
 
 use git_agentlock::{
     git::{RepositoryError, attributes::AttributesError, changes::ChangesError, locate::LocateError},
-    locks::Loss,
+    locks::{LeftOut, Loss},
     policy::PolicyError,
     store::StoreError,
 };
@@ -49,6 +49,19 @@ impl Failure {
     pub(crate) fn at(what: &str, error: StoreError) -> Self {
         let failure = Self::from(error);
         Self { message: format!("{what}: {}", failure.message), ..failure }
+    }
+
+    /// What was passed over when all leases were gone through.
+    pub(crate) fn left_out(left: LeftOut) -> Self {
+        const HINT: &str = "one of the leases that were meant may be there; `git agentlock doctor` tells what is wrong";
+        match left {
+            LeftOut::Record(record) => {
+                let place = git_agentlock::text::escape_path(&record.place);
+                Self::new(Kind::Damaged, format!("left out: record {place} cannot be used: {}", record.cause))
+                    .hint(HINT)
+            }
+            LeftOut::Part(error) => Self::at("left out: a part of the store", error).hint(HINT),
+        }
     }
 
     /// That a lease is lost: exit code 3.

@@ -33,9 +33,8 @@ impl Resolved {
 /// The system's, when a component cannot be looked at or is no directory.
 pub(super) fn resolve(path: &Path) -> io::Result<Resolved> {
     // Mostly all of it exists, and one call does.
-    match std::fs::canonicalize(path) {
-        Ok(existing) if existing.is_dir() => return Ok(Resolved { existing, missing: Vec::new() }),
-        Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+    match real_directory(path) {
+        Ok(existing) => return Ok(Resolved { existing, missing: Vec::new() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
@@ -43,6 +42,12 @@ pub(super) fn resolve(path: &Path) -> io::Result<Resolved> {
     let mut links = 0_usize;
     walk(&mut resolved, path, &mut links)?;
     Ok(resolved)
+}
+
+/// That it cannot be looked at does not mean that it is no directory.
+fn real_directory(path: &Path) -> io::Result<PathBuf> {
+    let real = std::fs::canonicalize(path)?;
+    if std::fs::metadata(&real)?.is_dir() { Ok(real) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
 fn walk(resolved: &mut Resolved, path: &Path, links: &mut usize) -> io::Result<()> {
@@ -75,12 +80,11 @@ fn root_of(path: &Path) -> PathBuf {
 fn descend(resolved: &mut Resolved, name: &OsStr, links: &mut usize) -> io::Result<()> {
     if resolved.missing.is_empty() {
         let below = resolved.existing.join(name);
-        match std::fs::canonicalize(&below) {
-            Ok(real) if real.is_dir() => {
+        match real_directory(&below) {
+            Ok(real) => {
                 resolved.existing = real;
                 return Ok(());
             }
-            Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

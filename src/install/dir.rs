@@ -35,13 +35,18 @@ pub(super) fn failed<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::
     move |source| InstallError::Io { what, path: path.to_owned(), source }
 }
 
+/// What was tried when something could not be looked at.
+pub(super) const LOOK: &str = "look at";
+/// What was tried when something could not be read.
+pub(super) const READ: &str = "read";
+
 pub(super) fn entry(path: &Path) -> Result<Entry, InstallError> {
     let meta = match fs::symlink_metadata(path) {
         // `core.hooksPath = /dev/null` is how people have no hooks at all.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Entry::Nothing);
         }
-        meta => meta.map_err(failed("look at", path))?,
+        meta => meta.map_err(failed(LOOK, path))?,
     };
     if meta.is_dir() {
         return Ok(Entry::Directory);
@@ -59,7 +64,7 @@ pub(super) fn entry(path: &Path) -> Result<Entry, InstallError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Entry::Nothing),
         // What cannot be read was not written by us; it can still be run and renamed.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Entry::Foreign),
-        Err(error) => Err(failed("read", path)(error)),
+        Err(error) => Err(failed(READ, path)(error)),
     }
 }
 
@@ -111,6 +116,14 @@ pub(super) fn clear_left_overs(dir: &Path) {
 
 pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
     fs::remove_file(path).map_err(failed("remove", path))
+}
+
+/// Whether there is a directory of hooks. That it cannot be looked at does not mean that there is none.
+pub(super) fn is_there(dir: &Path) -> Result<bool, InstallError> {
+    match fs::metadata(dir) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        meta => meta.map(|meta| meta.is_dir()).map_err(failed(LOOK, dir)),
+    }
 }
 
 /// Makes the hooks directory when it is not there, with the permissions of the directory around it where that is shared.
@@ -193,7 +206,9 @@ mod system {
 
     pub(super) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.set_permissions(fs::Permissions::from_mode(mode)).inspect_err(|_| {
+            let _ = fs::remove_file(path);
+        })?;
         Ok(file)
     }
 

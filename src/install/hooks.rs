@@ -90,7 +90,9 @@ pub fn install(wish: &Wish<'_>, hook: Hook) -> Result<Outcome, InstallError> {
             done => {
                 let Some(done) = done? else { continue };
                 dir::sync(wish.dir);
-                let chained = dir::entry(&names.chained)?.is_of_user().then_some(names.chained);
+                // It is done; what cannot be looked at any more is taken to be there as it was.
+                let is_chained = dir::entry(&names.chained).map_or(true, |entry| entry.is_of_user());
+                let chained = is_chained.then_some(names.chained);
                 return Ok(Outcome { done, chained, outdated, ..Outcome::nothing(names.hook) });
             }
         }
@@ -114,7 +116,7 @@ fn try_install(wish: &Wish<'_>, hook: Hook, names: &Names, is_last_word: bool) -
         }
     }
     if matches!(chained, Entry::Ours { .. }) {
-        take_ours(wish.dir, &names.chained)?;
+        take_ours(wish.dir, &names.chained, None)?;
         return Ok(None);
     }
     let has_chained = chained.is_of_user() || present == Entry::Foreign;
@@ -177,25 +179,44 @@ fn refresh(wish: &Wish<'_>, names: &Names, text: &[u8]) -> Result<Option<Done>, 
         // Somebody has put another hook there at that very moment: it goes back.
         _ => {
             dir::swap(&new, &names.hook).map_err(failed("put back", &names.hook))?;
-            take_ours(wish.dir, &new).map(|_| None)
+            take_ours(wish.dir, &new, None).map(|_| None)
         }
     }
 }
 
-/// Takes a hook of ours away; `false` when it is another one by now. Under a name that nobody else knows it is looked at once more, so that
-/// nothing else is ever removed.
-fn take_ours(dir: &Path, path: &Path) -> Result<bool, InstallError> {
+/// Takes a hook of ours away, and puts what it had chained in its place; `false` when it is another one by now. Under a name that nobody else
+/// knows it is looked at once more, so that nothing else is ever removed. On an error both are as they were. Should this end between two
+/// steps, the chained hook is found without a hook, and put back by the next attempt.
+fn take_ours(dir: &Path, path: &Path, chained: Option<&Path>) -> Result<bool, InstallError> {
     let taken = dir::unused_name(dir);
     match dir::rename_new(path, &taken) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         renamed => renamed.map_err(failed("remove", path))?,
     }
-    if matches!(dir::entry(&taken)?, Entry::Ours { .. }) {
-        dir::remove(&taken)?;
-        return Ok(true);
+    match remove_taken(&taken, path, chained) {
+        Ok(false) => dir::rename_new(&taken, path).map(|()| false).map_err(failed("put back", &taken)),
+        Err(error) => {
+            let _ = dir::rename_new(&taken, path);
+            Err(error)
+        }
+        done => done,
     }
-    dir::rename_new(&taken, path).map_err(failed("put back", &taken))?;
-    Ok(false)
+}
+
+/// `false`, with nothing done, when it is none of ours.
+fn remove_taken(taken: &Path, path: &Path, chained: Option<&Path>) -> Result<bool, InstallError> {
+    if !matches!(dir::entry(taken)?, Entry::Ours { .. }) {
+        return Ok(false);
+    }
+    let back = match chained {
+        Some(chained) => put_back(chained, path)?.then_some(chained),
+        None => None,
+    };
+    dir::remove(taken).map(|()| true).inspect_err(|_| {
+        if let Some(chained) = back {
+            let _ = dir::rename_new(path, chained);
+        }
+    })
 }
 
 /// Takes a hook of ours out, and puts back what it had chained.
@@ -205,16 +226,25 @@ fn take_ours(dir: &Path, path: &Path) -> Result<bool, InstallError> {
 pub fn uninstall(dir: &Path, hook: Hook) -> Result<Outcome, InstallError> {
     let names = Names::new(dir, hook);
     let mut outcome = Outcome::nothing(names.hook.clone());
-    if !dir.is_dir() {
+    if !dir::is_there(dir)? {
         return Ok(outcome);
     }
     let turn = Turn::take(dir);
+    if turn.is_some() {
+        dir::clear_left_overs(dir);
+    }
     for _ in 0..ATTEMPTS {
-        if try_uninstall(dir, &names, &mut outcome)? {
+        let is_done = match try_uninstall(dir, &names, &mut outcome) {
+            // It was only to be seen whether there is more of ours.
+            Err(InstallError::Io { what: dir::LOOK | dir::READ, .. })
+                if outcome.done == Done::Removed && outcome.kept.is_none() =>
+            {
+                true
+            }
+            is_done => is_done?,
+        };
+        if is_done {
             if outcome.done == Done::Removed {
-                if turn.is_some() {
-                    dir::clear_left_overs(dir);
-                }
                 dir::sync(dir);
             }
             return Ok(outcome);
@@ -228,12 +258,12 @@ fn try_uninstall(dir: &Path, names: &Names, outcome: &mut Outcome) -> Result<boo
     let chained = dir::entry(&names.chained)?;
     let present = dir::entry(&names.hook)?;
     if matches!(chained, Entry::Ours { .. }) {
-        take_ours(dir, &names.chained)?;
+        take_ours(dir, &names.chained, None)?;
         return Ok(false);
     }
     match present {
         Entry::Ours { .. } => {
-            let is_taken = take_and_put_back(dir, &names.hook, chained.is_of_user().then_some(&*names.chained))?;
+            let is_taken = take_ours(dir, &names.hook, chained.is_of_user().then_some(&*names.chained))?;
             if is_taken {
                 outcome.done = Done::Removed;
                 outcome.chained = chained.is_of_user().then(|| names.hook.clone());
@@ -266,23 +296,12 @@ fn of_another_tool(dir: &Path, names: &Names, chained: &Entry, outcome: &mut Out
         outcome.stranded = chained.is_of_user().then(|| names.chained.clone());
         return Ok(true);
     }
-    if take_and_put_back(dir, &names.legacy, waiting)? && outcome.done == Done::Absent {
+    if take_ours(dir, &names.legacy, waiting)? && outcome.done == Done::Absent {
         outcome.done = Done::Removed;
         outcome.path.clone_from(&names.legacy);
         outcome.chained = waiting.map(|_| names.legacy.clone());
     }
     Ok(false)
-}
-
-/// Should this end between the two, the chained hook is found without a hook, and put back by the next attempt.
-fn take_and_put_back(dir: &Path, path: &Path, chained: Option<&Path>) -> Result<bool, InstallError> {
-    if !take_ours(dir, path)? {
-        return Ok(false);
-    }
-    match chained {
-        Some(chained) => put_back(chained, path).map(|_| true),
-        None => Ok(true),
-    }
 }
 
 /// `false` when somebody else was faster, with either name.

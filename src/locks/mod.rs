@@ -21,7 +21,7 @@ pub use acquire::{Acquired, Conflict, Grant, Request};
 pub use breaking::Break;
 pub use inspect::{Listing, Report};
 pub use prune::Pruned;
-pub use release::{GiveBack, Release};
+pub use release::{AllReleased, GiveBack, Release};
 pub use renew::{AllRenewed, Ask, Loss, PastLoss, Prolong, Renewal};
 pub use wait::{Patience, Waited};
 
@@ -31,7 +31,7 @@ use crate::{
     owner::Owner,
     record::{BootDeadline, Ended, Reason, Replaced, Token},
     resource::Resource,
-    store::{Store, Sweep, Unreadable},
+    store::{Store, StoreError, Sweep, Unreadable},
 };
 
 /// How long a shard is left alone after it was swept, in milliseconds: an hour.
@@ -134,6 +134,22 @@ impl Holder {
             Self::Waiting { owner, .. } => Some(owner),
             Self::Unknown { .. } => None,
         }
+    }
+}
+
+/// What an operation on every lease has left out: a lease that it was to change may be there.
+#[derive(Debug)]
+pub enum LeftOut {
+    /// A record that cannot be read.
+    Record(Unreadable),
+    /// A part of the store that cannot be had.
+    Part(StoreError),
+}
+
+impl LeftOut {
+    /// The records of a view that cannot be read and count as held still, and the parts that could not be had.
+    fn of(unreadable: Vec<Unreadable>, parts: Vec<StoreError>) -> Vec<Self> {
+        unreadable.into_iter().map(Self::Record).chain(parts.into_iter().map(Self::Part)).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Removing what has expired: the start-up clean-up of a service.
 
-use super::{Lease, Locks, Told, rules};
+use super::{Lease, LeftOut, Locks, Told, rules};
 use crate::{
     clock::Now,
     record::Record,
     resource::{Resource, ResourceKey},
-    store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, View},
+    store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, Unreadable, View},
 };
 
 /// What was removed.
@@ -15,6 +15,8 @@ pub struct Pruned {
     pub leases: Vec<Lease>,
     /// Those that could not be.
     pub failed: Vec<(Resource, StoreError)>,
+    /// What could not be looked at.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Locks<'_> {
@@ -25,13 +27,14 @@ impl Locks<'_> {
     /// [`StoreError`] when the store could not tell or could not do at all.
     pub fn prune(&self, select: &dyn Fn(&Resource) -> bool, dry_run: bool) -> Result<Told<Pruned>, StoreError> {
         let read = ReadSet::everything();
-        let mut decision = Decision { locks: self, select, pruned: Vec::new() };
+        let mut decision = Decision { locks: self, select, pruned: Vec::new(), unknown: Vec::new() };
         if dry_run {
             decision.decide(&self.store.view(&read)?);
         }
         let committed =
             if dry_run { Default::default() } else { self.store.change(&read, Access::Existing, &mut decision)? };
-        let mut pruned = Pruned::default();
+        let left_out = LeftOut::of(decision.unknown, committed.left_alone);
+        let mut pruned = Pruned { left_out, ..Pruned::default() };
         let mut failed: std::collections::BTreeMap<ResourceKey, StoreError> = committed.failed.into_iter().collect();
         for lease in decision.pruned {
             match failed.remove(&lease.resource.key()) {
@@ -55,6 +58,7 @@ struct Decision<'d, 's> {
     locks: &'d Locks<'s>,
     select: &'d dyn Fn(&Resource) -> bool,
     pruned: Vec<Lease>,
+    unknown: Vec<Unreadable>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -62,6 +66,7 @@ impl Decide for Decision<'_, '_> {
         let now = self.locks.clock.now();
         let mut plan = Plan::nothing(now.wall);
         self.pruned.clear();
+        self.unknown = rules::unknown(view, &now, self.locks.longest_ttl).cloned().collect();
         for record in rules::records(view) {
             if !self.locks.is_prunable(record, &now) || !(self.select)(&record.resource) {
                 continue;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Holder, Lease, Locks, Told,
+    Holder, Lease, LeftOut, Locks, Told,
     renew::{Loss, NotOwn, own_lease},
     rules,
 };
@@ -12,7 +12,7 @@ use crate::{
     owner::Owner,
     record::{End, Ended, Record, Token},
     resource::{Resource, ResourceKey},
-    store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, View},
+    store::{Access, Change, Decide, Event, JournalLine, Plan, ReadSet, StoreError, Unreadable, View},
 };
 
 /// One lease to be given back.
@@ -46,6 +46,15 @@ pub enum Release {
     },
 }
 
+/// What became of the leases of an owner.
+#[derive(Debug)]
+pub struct AllReleased {
+    /// Those that there were, in no particular order.
+    pub releases: Vec<Release>,
+    /// What could not be looked at.
+    pub left_out: Vec<LeftOut>,
+}
+
 impl Locks<'_> {
     /// Gives back each lease for itself; the answers are in the order of the request. Needs no space on the disk.
     ///
@@ -53,10 +62,11 @@ impl Locks<'_> {
     /// [`StoreError`] when the store could not tell or could not do at all.
     pub fn release(&self, owner: &Owner, items: &[GiveBack]) -> Result<Told<Vec<Release>>, StoreError> {
         let read = ReadSet::covering(items.iter().map(|item| &item.resource));
-        self.run_release(owner, &Items::These(items), &read)
+        let told = self.run_release(owner, &Items::These(items), &read)?;
+        Ok(Told { value: told.value.releases, warnings: told.warnings })
     }
 
-    /// Gives back every lease that is exactly this owner's and that `select` wants, expired ones too; the answers are in no particular order.
+    /// Gives back every lease that is exactly this owner's and that `select` wants, expired ones too.
     ///
     /// # Errors
     /// As [`Locks::release`].
@@ -64,16 +74,17 @@ impl Locks<'_> {
         &self,
         owner: &Owner,
         select: &dyn Fn(&Resource) -> bool,
-    ) -> Result<Told<Vec<Release>>, StoreError> {
+    ) -> Result<Told<AllReleased>, StoreError> {
         self.run_release(owner, &Items::All(select), &ReadSet::everything())
     }
 
-    fn run_release(&self, owner: &Owner, items: &Items<'_>, read: &ReadSet) -> Result<Told<Vec<Release>>, StoreError> {
-        let mut decision = Decision { locks: self, owner, items, outcome: Vec::new(), given_back: BTreeSet::new() };
+    fn run_release(&self, owner: &Owner, items: &Items<'_>, read: &ReadSet) -> Result<Told<AllReleased>, StoreError> {
+        let (outcome, given_back, unknown) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut decision = Decision { locks: self, owner, items, outcome, given_back, unknown };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
-        let mut value = decision.outcome;
+        let mut releases = decision.outcome;
         for (key, source) in committed.failed {
-            for release in &mut value {
+            for release in &mut releases {
                 if let Release::Released(lease) = release
                     && lease.resource.key() == key
                 {
@@ -82,7 +93,8 @@ impl Locks<'_> {
                 }
             }
         }
-        Ok(Told { value, warnings: committed.warnings })
+        let left_out = LeftOut::of(decision.unknown, committed.left_alone);
+        Ok(Told { value: AllReleased { releases, left_out }, warnings: committed.warnings })
     }
 }
 
@@ -110,6 +122,7 @@ struct Decision<'d, 's> {
     items: &'d Items<'d>,
     outcome: Vec<Release>,
     given_back: BTreeSet<ResourceKey>,
+    unknown: Vec<Unreadable>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -118,6 +131,7 @@ impl Decide for Decision<'_, '_> {
         let mut plan = Plan::nothing(now.wall);
         self.outcome.clear();
         self.given_back.clear();
+        self.unknown = rules::unknown(view, &now, self.locks.longest_ttl).cloned().collect();
         for item in &self.items.in_view(view, self.owner) {
             let own = own_lease(view, &item.resource, self.owner, item.token, &now, self.locks.longest_ttl);
             let release = match own {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Holder, Lease, Locks, Told, rules};
+use super::{Holder, Lease, LeftOut, Locks, Told, rules};
 use crate::{
     clock::{Now, Timestamp},
     duration::Ttl,
     owner::Owner,
     record::{End, Ended, Reason, Record, Token},
     resource::{Resource, ResourceKey},
-    store::{Access, Change, Decide, Late, Plan, ReadSet, Seen, StoreError, TokenRule, View},
+    store::{Access, Change, Decide, Late, Plan, ReadSet, Seen, StoreError, TokenRule, Unreadable, View},
 };
 
 /// One lease to be renewed.
@@ -79,6 +79,8 @@ pub struct AllRenewed {
     pub refused: Vec<Resource>,
     /// Those that were lost, as far as there is still something to tell.
     pub losses: Vec<PastLoss>,
+    /// What could not be looked at.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// How one of the owner's leases is to be renewed.
@@ -173,11 +175,13 @@ impl Locks<'_> {
             renewed: BTreeSet::new(),
             losses: Vec::new(),
             refused: Vec::new(),
+            unknown: Vec::new(),
         };
         let committed = self.store.change(read, Access::Existing, &mut decision)?;
         let mut renewed = decision.outcome;
         self.say_what_has_ended(&mut renewed);
-        let value = AllRenewed { renewed, refused: decision.refused, losses: decision.losses };
+        let left_out = LeftOut::of(decision.unknown, committed.left_alone);
+        let value = AllRenewed { renewed, refused: decision.refused, losses: decision.losses, left_out };
         Ok(Told { value, warnings: committed.warnings })
     }
 
@@ -227,6 +231,7 @@ struct Decision<'d, 's> {
     renewed: BTreeSet<ResourceKey>,
     losses: Vec<PastLoss>,
     refused: Vec<Resource>,
+    unknown: Vec<Unreadable>,
 }
 
 impl Decide for Decision<'_, '_> {
@@ -236,6 +241,7 @@ impl Decide for Decision<'_, '_> {
         self.outcome.clear();
         self.before.clear();
         self.renewed.clear();
+        self.unknown = rules::unknown(view, &now, self.locks.longest_ttl).cloned().collect();
         if let Items::All(ask) = self.items {
             self.losses = losses(view, self.owner, &now, &|resource| !matches!(ask(resource), Ask::PassOver));
             let own = rules::live_of(view, self.owner, &now).map(|record| &record.resource);

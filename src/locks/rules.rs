@@ -200,6 +200,14 @@ pub fn records(view: &View) -> impl Iterator<Item = &Record> {
     })
 }
 
+/// Every record that cannot be read and may be a live lease.
+pub fn unknown<'v>(view: &'v View, now: &Now, longest_ttl: Ttl) -> impl Iterator<Item = &'v Unreadable> {
+    view.iter().filter_map(move |(_, seen)| match seen {
+        Seen::Record(_) => None,
+        Seen::Unreadable(unreadable) => is_held(unreadable, now, longest_ttl).then_some(unreadable),
+    })
+}
+
 /// Every live lease of exactly this owner.
 pub fn live_of<'v>(view: &'v View, owner: &Owner, now: &Now) -> impl Iterator<Item = &'v Record> {
     records(view).filter(move |record| is_live_of(record, owner, now))

@@ -319,6 +319,8 @@ pub struct Committed {
     pub tokens: BTreeMap<ResourceKey, Token>,
     /// Removals and ends that failed, each for itself; all else of the plan was done.
     pub failed: Vec<(ResourceKey, StoreError)>,
+    /// Parts of the store that could not be had, when everything was asked for: what is in them was neither seen nor changed.
+    pub left_alone: Vec<StoreError>,
     /// What did not go as it should, though the change stands.
     pub warnings: Vec<String>,
 }

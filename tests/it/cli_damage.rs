@@ -96,6 +96,60 @@ fn a_record_that_cannot_be_used_counts_as_held_by_somebody_unknown() {
 }
 
 #[test]
+#[ignore = "needs root and setpriv"]
+fn what_could_not_be_opened_is_looked_at_once_it_can() {
+    let (sandbox, repo, record) = with_record("r");
+    let shard = record.parent().unwrap();
+    let left = shard.join(format!("tmp-{}", "7".repeat(63)));
+    fs::write(&left, "left").unwrap();
+    fs::set_permissions(shard, fs::Permissions::from_mode(0o000)).unwrap();
+    let a = sandbox.agent(&repo, "A").as_user(1000);
+    let findings = a.json(0, ["doctor", "--fix"]).findings.unwrap();
+    let told: Vec<_> = findings.iter().map(|finding| (finding.code.as_str(), finding.fixed)).collect();
+    assert_eq!(told, [("permissions", true), ("left_over", true)]);
+    assert!(!left.exists());
+    a.ok(["doctor"]);
+}
+
+/// Whoever asks for all of theirs is not told that it is done while one may be left.
+#[test]
+fn what_cannot_be_read_may_be_one_of_all() {
+    let (sandbox, repo, record) = with_record("r");
+    let (b, c) = (sandbox.agent(&repo, "B"), sandbox.agent(&repo, "C"));
+    let mutex = record.with_file_name("mutex");
+    let good = fs::read(&mutex).unwrap();
+    fs::write(&record, "garbage").unwrap();
+    let all_say = |told: &[&str]| {
+        b.expect(4, ["renew", "--all"]).err_has(told).out_has(&["renewed src/b", "1 renewed"]);
+        c.expect(4, ["renew", "--all"]).err_has(told);
+        c.expect(4, ["prune"]).err_has(told).out_has(&["removed 0"]);
+        c.expect(4, ["release", "--all"]).err_has(told).out_has(&["0 released"]);
+        assert!(c.json(4, ["release", "--all"]).error.unwrap().message.starts_with("left out: "));
+    };
+    let place = record.file_name().unwrap().to_str().unwrap();
+    all_say(&["error: left out: record ", place, "it is no lease record", "hint: one of the leases that were meant"]);
+    c.expect(4, ["prune", "--dry-run"]).err_has(&["left out"]);
+
+    fs::remove_file(&mutex).unwrap();
+    fs::create_dir(&mutex).unwrap();
+    all_say(&[
+        "error: left out: a part of the store: cannot open the mutex ",
+        "hint: one of the leases that were meant",
+    ]);
+    assert_eq!(fs::read(&record).unwrap(), b"garbage");
+    fs::remove_dir(&mutex).unwrap();
+    fs::write(&mutex, good).unwrap();
+
+    // A record that nobody can hold any more is none of theirs.
+    #[expect(clippy::disallowed_methods, reason = "a file time has to be set")]
+    let long_ago = SystemTime::now() - Duration::from_secs(3601);
+    File::options().write(true).open(&record).unwrap().set_modified(long_ago).unwrap();
+    b.ok(["renew", "--all"]);
+    b.ok(["release", "--all"]).out_has(&["1 released"]);
+    b.ok(["prune"]);
+}
+
+#[test]
 fn something_else_in_the_place_of_a_record_is_not_free_and_nobody_waits_for_it() {
     let (sandbox, repo, record) = with_record("r");
     fs::remove_file(&record).unwrap();

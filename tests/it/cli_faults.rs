@@ -1,16 +1,12 @@
-//! System calls that fail, and processes that are killed at every one of them. Kill it and look.
-//!
-//! strace counts each system call by itself, so every point is a pair of a name and a number; both are found by the tests, so that a new
-//! call is covered by construction.
+//! What certain system calls that fail are told as, and a mutex that is never free. `every_system_call` tries them all.
 
 use std::{
-    collections::BTreeSet,
     fs::{self, File},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use crate::sandbox::{Agent, Ran, Sandbox, left_overs, records, store_of, tree};
+use crate::sandbox::{Agent, Ran, Sandbox, records, store_of, tree};
 
 fn injected<'s>(agent: &Agent<'s>, what: &str) -> Agent<'s> {
     agent.by(["strace", "-qq", "-f", "-o", "/dev/null", "-e", &format!("inject={what}"), "--"])
@@ -86,15 +82,6 @@ impl Scene {
     }
 }
 
-/// The system calls of a run that are about files and mutexes.
-fn calls(sandbox: &Sandbox, agent: &Agent<'_>, arguments: &[&str], which: &str) -> BTreeSet<String> {
-    let log = sandbox.root().join("log");
-    let by = ["strace", "-qq", "-f", "-o", log.to_str().unwrap(), "-e", &format!("trace={which}"), "--"];
-    agent.by(by).ok(arguments);
-    let name = |line: &str| Some(line.split_once(' ')?.1.trim().split_once('(')?.0.to_owned());
-    fs::read_to_string(&log).unwrap().lines().filter_map(name).collect()
-}
-
 /// A run in which the call with this number fails; `None` when there was no such call.
 fn with_error(
     sandbox: &Sandbox,
@@ -109,154 +96,6 @@ fn with_error(
     let by = ["strace", "-qq", "-f", "-o", log.to_str().unwrap(), "-e", &trace, "-e", &inject, "--"];
     let ran = agent.by(by).run(arguments);
     fs::read_to_string(&log).unwrap().contains("(INJECTED)").then_some(ran)
-}
-
-/// Whatever happened: there is at most one owner, it is the old or the new one, and the work goes on.
-#[track_caller]
-fn the_store_is_sound(sandbox: &Sandbox, repo: &Path, scene: &Scene, point: &str) {
-    let (a, b) = (sandbox.agent(repo, "A"), sandbox.agent(repo, "B"));
-    let listed = a.json(0, ["list"]);
-    assert!(listed.unreadable.unwrap().is_empty(), "{point}");
-    let holder = b.holder_of("src/a");
-    let (before, after) = scene.held;
-    let held = match holder.as_deref() {
-        Some("A") => true,
-        None => false,
-        other => panic!("{point}: held by {other:?}"),
-    };
-    assert!(held == before || held == after, "{point}: neither as before nor as after");
-    if held {
-        b.expect(1, ACQUIRE);
-    }
-    if scene.call[0] == "renew" {
-        a.ok(["renew", "src/a"]);
-    }
-    a.ok([&["acquire"], &scene.call[1..]].concat());
-    assert_eq!(a.holder_of("src/a").as_deref(), Some("A"), "{point}");
-    let left = left_overs(&store_of(&repo.join(".git")));
-    assert!(left.is_empty(), "{point}: {left:?}");
-    a.ok([&["release"], &scene.call[1..]].concat());
-    b.ok(ACQUIRE);
-}
-
-fn kill_at_every_call_of(scene: &Scene) {
-    let which = "%file,write,pwrite64,fsync,fdatasync,syncfs,flock,fchmod,ftruncate";
-    let sandbox = Sandbox::new();
-    let mut set = scene.set(&sandbox);
-    let repo = set();
-    let agent = sandbox.agent(&repo, "A");
-    let names = calls(&sandbox, &agent, scene.call, which);
-    assert!(names.contains("flock") && names.contains("fsync") && names.contains("openat"), "{names:?}");
-    let (mut kills, mut seen) = (0, BTreeSet::new());
-    for name in &names {
-        for number in 1.. {
-            set();
-            let point = format!("{}, killed at {name} {number}", scene.name);
-            let ran = injected(&agent, &format!("{name}:signal=KILL:when={number}")).run(scene.call);
-            if ran.code() == 0 {
-                break;
-            }
-            assert_eq!(ran.code(), 128 + 9, "{point}: {ran:#?}");
-            kills += 1;
-            seen.insert(sandbox.nobody(&repo).holder_of("src/a"));
-            the_store_is_sound(&sandbox, &repo, scene, &point);
-        }
-    }
-    assert!(kills > 20, "{}: {kills}", scene.name);
-    let expected = if scene.held.0 == scene.held.1 { 1 } else { 2 };
-    assert_eq!(seen.len(), expected, "{}: killed both before and after the change: {seen:?}", scene.name);
-}
-
-/// One test for each scene: killed at any system call the old or the new state is left, and no mutex stays held.
-macro_rules! killed {
-    ($($name:ident: $scene:literal;)*) => {
-        $(
-            #[test]
-            #[ignore = "needs strace"]
-            fn $name() {
-                kill_at_every_call_of(SCENES.iter().find(|scene| scene.name == $scene).unwrap());
-            }
-        )*
-
-        #[test]
-        fn every_scene_is_killed() {
-            assert_eq!([$($scene),*], SCENES.map(|scene| scene.name));
-        }
-    };
-}
-
-killed! {
-    an_acquire_that_is_killed_in_the_first_use: "first use";
-    an_acquire_that_is_killed_in_the_second_use: "second use";
-    a_takeover_that_is_killed: "takeover";
-    an_acquire_again_that_is_killed: "again";
-    an_acquire_of_several_that_is_killed: "several";
-    a_renewal_that_is_killed: "renew";
-    a_release_that_is_killed: "release";
-    a_release_after_a_takeover_that_is_killed: "release after takeover";
-}
-
-/// Each error, injected at each point, either fails the call and changes nothing, or the call succeeds and its result is there.
-#[test]
-#[ignore = "needs strace"]
-fn an_error_of_any_write_sync_or_rename_changes_all_or_nothing() {
-    let faults = [
-        ("renameat,renameat2,rename", "ENOSPC"),
-        ("renameat,renameat2,rename", "EIO"),
-        ("fsync", "EIO"),
-        ("fdatasync", "EIO"),
-        ("syncfs", "EIO"),
-        ("write,pwrite64", "ENOSPC"),
-        ("write,pwrite64", "EIO"),
-        ("fchmod", "EPERM"),
-        ("mkdirat,mkdir", "ENOSPC"),
-        ("unlinkat,unlink", "EIO"),
-    ];
-    for scene in &SCENES {
-        let sandbox = Sandbox::new();
-        let mut set = scene.set(&sandbox);
-        let repo = set();
-        let agent = sandbox.agent(&repo, "A");
-        for (calls_of_a_kind, error) in faults {
-            let names = calls(&sandbox, &agent, scene.call, calls_of_a_kind);
-            set();
-            for name in &names {
-                for number in 1.. {
-                    let point = format!("{}, {error} at {name} {number}", scene.name);
-                    set();
-                    let before = state(&repo);
-                    let ran = with_error(&sandbox, &agent, name, error, number, scene.call);
-                    let Some(ran) = ran else { break };
-                    told_truthfully(&sandbox, &repo, scene, &point, &ran, &before);
-                    the_store_is_sound(&sandbox, &repo, scene, &point);
-                }
-            }
-        }
-    }
-}
-
-#[track_caller]
-fn told_truthfully(
-    sandbox: &Sandbox,
-    repo: &Path,
-    scene: &Scene,
-    point: &str,
-    ran: &Ran,
-    before: &[(PathBuf, Vec<u8>)],
-) {
-    let left = left_overs(&store_of(&repo.join(".git")));
-    match ran.code() {
-        0 => {
-            let is_held = sandbox.nobody(repo).holder_of("src/a").is_some();
-            assert_eq!(is_held, scene.held.1, "{point}: told that it is done: {ran:#?}");
-        }
-        4 => {
-            ran.err_has(&["error: cannot ", "hint: "]);
-            assert_eq!(state(repo), before, "{point}: told that nothing was changed: {ran:#?}");
-        }
-        code => panic!("{point}: exit code {code}: {ran:#?}"),
-    }
-    assert!(left.is_empty() || point.contains("unlink"), "{point}: {left:?}");
 }
 
 #[test]
@@ -332,6 +171,37 @@ fn an_flock_that_is_contended_for_ever_ends_after_a_bounded_wait() {
     stuck.expect(4, ACQUIRE).err_has(&["the mutex", "was busy for 10 s", "hint: try again"]);
     assert!(start.elapsed() >= Duration::from_secs(10));
     assert!(state(&repo).is_empty());
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn a_newer_store_that_cannot_be_looked_at_is_left_alone() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(ACQUIRE);
+    fs::create_dir(repo.join(".git/agent-locks/v2")).unwrap();
+    let before = state(&repo);
+    for number in 1.. {
+        let ran = with_error(&sandbox, &a, "newfstatat", "EIO", number, &["release", "src/a"]);
+        let Some(ran) = ran else { break };
+        assert_eq!((ran.code(), state(&repo)), (4, before.clone()), "{number}: {ran:#?}");
+    }
+}
+
+/// It may be one, and then the answer is another; that it cannot be looked at is nothing the caller can mend by another spelling.
+#[test]
+#[ignore = "needs strace"]
+fn a_directory_that_cannot_be_looked_at_is_not_taken_for_a_file() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    a.ok(ACQUIRE);
+    let dir = repo.join("src");
+    let by =
+        ["strace", "-qq", "-f", "-o", "/dev/null", "-P", dir.to_str().unwrap(), "-e", "inject=%%stat:error=EIO", "--"];
+    for call in [ACQUIRE, &["renew", "src/a"], &["release", "src/a"], &["acquire", "src/new/x"], &["acquire", "src/"]] {
+        a.by(by).expect(4, call).err_has(&["cannot look at", "Input/output error"]);
+    }
+    a.ok(["check", "--mine", "src/a"]);
 }
 
 /// Without strace: a mutex that somebody really sits on.

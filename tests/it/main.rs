@@ -43,6 +43,7 @@ mod cli_stress;
 mod cli_truth;
 mod cli_waiting;
 mod conformance;
+mod every_system_call;
 mod guard_rules;
 mod guard_world;
 mod invariants;

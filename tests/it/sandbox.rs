@@ -149,6 +149,11 @@ impl Agent<'_> {
         agent
     }
 
+    /// Another build of the binary.
+    pub(crate) fn with_program(&self, program: &Path) -> Self {
+        Self { program: program.to_owned(), ..self.clone() }
+    }
+
     /// Run by another command, such as strace.
     pub(crate) fn by<S: AsRef<OsStr>>(&self, before: impl IntoIterator<Item = S>) -> Self {
         Self { before: before.into_iter().map(|word| word.as_ref().to_owned()).collect(), ..self.clone() }

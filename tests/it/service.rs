@@ -28,7 +28,9 @@ fn break_it(locks: &Locks<'_>, what: &Resource, by: Option<&str>) -> Break {
 
 fn release_all(locks: &Locks<'_>, who: &str) -> Vec<String> {
     let told = locks.release_all(&owner(who), &|_| true).expect("the store works");
-    let mut names: Vec<String> = told.value.into_iter().map(|release| released(release).resource.to_string()).collect();
+    assert!(told.value.left_out.is_empty());
+    let mut names: Vec<String> =
+        told.value.releases.into_iter().map(|release| released(release).resource.to_string()).collect();
     names.sort();
     names
 }

@@ -79,16 +79,9 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
         ));
     }
     findings.extend(of_hooks(&whole));
-    let ailments = whole.store.diagnose()?;
     let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });
-    let mut failures = Vec::new();
-    for ailment in &ailments {
-        let mut finding = describe(context, &whole, ailment);
-        if let Some(fixing) = &fixing {
-            failures.extend(mend(context, &whole, ailment, fixing, &mut finding).err());
-        }
-        findings.push(finding);
-    }
+    let (of_store, failures) = of_store(context, &whole, fixing.as_ref())?;
+    findings.extend(of_store);
     let locks = context.locks(&whole.store, &whole.policy.policy);
     findings.extend(of_leases(&locks, &whole, args.store, &context.clock.now())?);
 
@@ -111,9 +104,38 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
     Ok(output)
 }
 
+const PERMISSIONS: &str = "permissions";
+
 struct Fixing<'f> {
     by: Option<&'f Owner>,
     reason: Option<&'f Reason>,
+}
+
+/// What is wrong with the store, mended as far as that is wanted.
+fn of_store(
+    context: &Context,
+    whole: &Whole,
+    fixing: Option<&Fixing<'_>>,
+) -> Result<(Vec<Finding>, Vec<Failure>), Failure> {
+    let ailments = whole.store.diagnose()?;
+    let (mut findings, mut failures) = (Vec::new(), Vec::new());
+    let mut look_after = |ailment: &Ailment| {
+        let mut finding = describe(context, whole, ailment);
+        if let Some(fixing) = fixing {
+            failures.extend(mend(context, whole, ailment, fixing, &mut finding).err());
+        }
+        finding
+    };
+    findings.extend(ailments.iter().map(&mut look_after));
+    if findings.iter().any(|finding| finding.fixed && finding.code == PERMISSIONS) {
+        // What could not be opened before may hide more; what still cannot be was not a matter of its mode.
+        let left = whole.store.diagnose()?;
+        for (ailment, finding) in ailments.iter().zip(&mut findings).filter(|(ailment, _)| left.contains(ailment)) {
+            *finding = describe(context, whole, ailment);
+        }
+        findings.extend(left.iter().filter(|ailment| !ailments.contains(ailment)).map(look_after));
+    }
+    Ok((findings, failures))
 }
 
 fn describe(context: &Context, whole: &Whole, ailment: &Ailment) -> Finding {
@@ -130,7 +152,7 @@ fn describe(context: &Context, whole: &Whole, ailment: &Ailment) -> Finding {
             "find out who put it there, and move it away",
         ),
         Ailment::Permissions { path, what } => Finding::new(
-            "permissions",
+            PERMISSIONS,
             format!("{}: {what}", escape_path(path)),
             "let its owner run `git agentlock doctor --fix`, or change its mode",
         ),

@@ -35,6 +35,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Result<Output, Failure
     for (resource, error) in told.value.failed {
         output.failures.push(Failure::at(&format!("cannot remove the record of {resource}"), error));
     }
+    output.failures.extend(told.value.left_out.into_iter().map(Failure::left_out));
     let _ = writeln!(output.text, "{verb} {}", told.value.leases.len());
     Ok(output)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use git_agentlock::{
-    locks::{GiveBack, Loss, Release},
+    locks::{AllReleased, GiveBack, Loss, Release},
     owner::Owner,
     record::Token,
     resource::Resource,
@@ -74,7 +74,7 @@ fn all(context: &Context, owner: &Owner, whole_store: bool) -> Result<Output, Fa
     output.warnings.extend(told.warnings);
     output.document.results = Some(Vec::new());
     let mut released = 0_usize;
-    let mut all = told.value;
+    let AllReleased { releases: mut all, left_out } = told.value;
     all.sort_by_key(|release| match release {
         Release::Released(lease) => Some(lease.resource.clone()),
         _ => None,
@@ -92,6 +92,7 @@ fn all(context: &Context, owner: &Owner, whole_store: bool) -> Result<Output, Fa
         let result = one(&mut output, &resource, release);
         output.document.results.get_or_insert_default().push(result);
     }
+    output.failures.extend(left_out.into_iter().map(Failure::left_out));
     let _ = writeln!(output.text, "{released} released");
     Ok(output)
 }

@@ -86,7 +86,7 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
     };
     let told = context.locks(&whole.store, &whole.policy.policy).renew_all(owner, &ask, std::process::id())?;
     output.warnings.extend(told.warnings);
-    let AllRenewed { mut renewed, refused, losses } = told.value;
+    let AllRenewed { mut renewed, refused, losses, left_out } = told.value;
     output.document.locked = !renewed.is_empty();
     output.document.results = Some(Vec::new());
     renewed.sort_by_key(|renewal| match renewal {
@@ -115,6 +115,7 @@ fn all(context: &Context, owner: &Owner, asked: Option<u64>, whole_store: bool) 
             false => output.warnings.push(failure.message),
         }
     }
+    output.failures.extend(left_out.into_iter().map(Failure::left_out));
     if renewed.is_empty() && output.failures.is_empty() {
         let message = format!("{owner} holds no lease that could be renewed");
         output.failures.push(

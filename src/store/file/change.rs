@@ -38,7 +38,10 @@ pub(super) fn run(
         };
         section.root.made_in.append(&mut made_in);
         match section.decide_and_apply(read, decision)? {
-            Outcome::Done(committed) => return Ok(committed),
+            Outcome::Done(committed) => {
+                let left_alone = section.left_alone.into_values().collect();
+                return Ok(Committed { left_alone, ..committed });
+            }
             Outcome::NeedsExclusive => {
                 share = Share::Exclusive;
                 made_in.append(&mut section.root.made_in);
@@ -61,9 +64,8 @@ pub(super) struct Section<'s> {
     share: Share,
     pub(super) mutex: Mutex,
     pub(super) shards: BTreeMap<Shard, LockedShard>,
-    pub(super) warnings: Vec<String>,
     /// Shards that could not be locked when everything was asked for.
-    left_alone: BTreeSet<Shard>,
+    left_alone: BTreeMap<Shard, StoreError>,
 }
 
 /// Who holds the gate only waits for `mutex`: the one to be named is who sits there.
@@ -94,28 +96,27 @@ impl<'s> Section<'s> {
             true => Shard::all().collect(),
             false => read.own.iter().map(|key| Names::of(*key).shard).collect(),
         };
-        let (mut warnings, mut left_alone) = (Vec::new(), BTreeSet::new());
+        let mut left_alone = BTreeMap::new();
         for shard in wanted {
             match LockedShard::lock(&mut root, shard, create && !read.all, modes, store.patience) {
                 Ok(locked) => shards.extend(locked.map(|locked| (shard, locked))),
                 // Whoever wants everything gets what there is.
                 Err(error @ (StoreError::Io { .. } | StoreError::Foreign { .. })) if read.all => {
-                    warnings.push(format!("what is in this part of the store was left alone: {error}"));
-                    left_alone.insert(shard);
+                    left_alone.insert(shard, error);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(Self { store, root, modes, share, mutex, shards, warnings, left_alone }))
+        Ok(Some(Self { store, root, modes, share, mutex, shards, left_alone }))
     }
 
     fn decide_and_apply(&mut self, read: &ReadSet, decision: &mut dyn Decide) -> Result<Outcome, StoreError> {
         let mut view = self.root.view(read, true)?;
-        view.retain(|key| !self.left_alone.contains(&Names::of(key).shard));
+        view.retain(|key| !self.left_alone.contains_key(&Names::of(key).shard));
         for _ in 0..ROUNDS {
             let mut plan = decision.decide(&view);
             if plan.changes.is_empty() {
-                return Ok(Outcome::Done(Committed { warnings: self.warnings.clone(), ..Committed::default() }));
+                return Ok(Outcome::Done(Committed::default()));
             }
             if self.share == Share::Shared && !self.may_do_shared(&plan) {
                 return Ok(Outcome::NeedsExclusive);

@@ -180,10 +180,15 @@ struct Root {
 }
 
 fn refuse_newer(base: &Dir) -> Result<(), StoreError> {
-    match NEWER.iter().find(|name| base.exists(name)) {
-        Some(name) => Err(StoreError::Newer { path: base.path_of(name) }),
-        None => Ok(()),
+    for name in NEWER {
+        let path = base.path_of(name);
+        match base.stat(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error("look at", &path)(error)),
+            Ok(_) => return Err(StoreError::Newer { path }),
+        }
     }
+    Ok(())
 }
 
 fn not_a_directory(path: &Path, source: io::Error) -> StoreError {

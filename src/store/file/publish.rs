@@ -48,7 +48,7 @@ impl Section<'_> {
 
     /// Makes the change visible, then durable; tells success only when the store is still the one that was locked.
     pub(super) fn publish(&self, plan: Plan, steps: &[Step], due: &[Shard]) -> Result<Committed, StoreError> {
-        let mut committed = Committed { warnings: self.warnings.clone(), ..Committed::default() };
+        let mut committed = Committed::default();
         for (position, step) in steps.iter().enumerate() {
             let Err(error) = self.perform(step) else { continue };
             if step.kind == StepKind::Put {
