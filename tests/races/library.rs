@@ -131,7 +131,7 @@ impl Library {
                 Ok(without_warnings(locks.renew(owner, &items, std::process::id())?).and_then(|all| renewed(&all)))
             }
             Deed::Release if request.what.is_empty() => {
-                Ok(without_warnings(locks.release_all(owner, &|_| true)?).and_then(|all| released(&all)))
+                Ok(without_warnings(locks.release_all(owner, &|_| true)?).and_then(|all| released(&all.releases)))
             }
             Deed::Release => {
                 let item = |what: &&str| GiveBack { resource: resource(what), token: token(what) };
