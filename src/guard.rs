@@ -108,7 +108,7 @@ impl Case<'_> {
 /// after it had expired (the grant has marked it at that very moment).
 fn lost(record: &Record, committer: &Owner, view: &View) -> Option<Objection> {
     let resource = record.resource.clone();
-    if let Some(replaced) = record.replaced.as_ref().filter(|replaced| replaced.owner == *committer) {
+    if let Some(replaced) = record.replaced.as_ref().and_then(|replaced| replaced.of(committer)) {
         let to = &record.owner;
         return (!to.is_kin(committer)).then(|| Objection::Lost {
             resource,

@@ -239,7 +239,7 @@ impl Decision<'_, '_> {
                 }
                 let is_covered = wanted.covers(&record.resource);
                 let is_expired = record.ended.is_none() && record.owner != *me;
-                let was_lost_by_me = record.replaced.as_ref().is_some_and(|replaced| replaced.owner == *me);
+                let was_lost_by_me = record.replaced.as_ref().is_some_and(|replaced| replaced.of(me).is_some());
                 let has_told = matches!(&record.ended, Some(Ended { how: End::Expired, .. })) && record.owner == *me;
                 if is_covered && has_told {
                     done.insert(key);
@@ -251,7 +251,9 @@ impl Decision<'_, '_> {
                         plan.journal.push(expired(record, now));
                         settled.ended = Some(Ended { at: now.wall, how: End::Expired });
                     }
-                    settled.replaced = settled.replaced.filter(|replaced| !is_covered || replaced.owner != *me);
+                    if is_covered {
+                        settled.replaced = Replaced::joined(settled.replaced, me);
+                    }
                     plan.changes.push(Change::End(Box::new(settled)));
                 }
             }
@@ -359,22 +361,19 @@ fn expired(before: &Record, now: &Now) -> JournalLine {
     JournalLine::about(before, Event::Expired, now.wall)
 }
 
-/// Who lost the resource to the new owner and has not had it back: the owner of an expired or broken lease, or, when the lease before was
-/// given back, the one whom *it* had replaced.
+/// Who lost the resource and has not had it back, now that the new owner has it: the owner of an expired or broken lease (not of one that was
+/// given back), and all whom *that* one had replaced.
 fn lost_by(before: &Record, new_owner: &Owner) -> Option<Replaced> {
-    let itself = |ended_at| Replaced { owner: before.owner.clone(), token: before.token, ended_at };
-    let lost = match &before.ended {
-        None => Some(itself(before.expires_at)),
-        Some(ended) => match &ended.how {
-            End::Broken { .. } | End::Expired => Some(itself(ended.at)),
-            End::Released => before.replaced.clone(),
-        },
+    let ended_at = match &before.ended {
+        None => Some(before.expires_at),
+        Some(Ended { how: End::Broken { .. } | End::Expired, at }) => Some(*at),
+        Some(Ended { how: End::Released, .. }) => None,
     };
-    // One's own expired lease is not lost to oneself; what it had replaced still is.
-    match lost {
-        Some(lost) if lost.owner == *new_owner => before.replaced.clone().filter(|older| older.owner != *new_owner),
-        lost => lost,
-    }
+    let itself = ended_at.map(|ended_at| {
+        let (owner, token) = (before.owner.clone(), before.token);
+        Replaced { owner, token, ended_at, before: Vec::new() }
+    });
+    Replaced::joined(itself.into_iter().chain(before.replaced.clone()), new_owner)
 }
 
 /// The first refused request brings a record from the future back to now plus its TTL, so that it ends some day.

@@ -120,9 +120,9 @@ fn losses(view: &View, owner: &Owner, now: &Now, is_meant: &dyn Fn(&Resource) ->
                 (Loss::Broken { lease: shown(), by, at: *at, reason }, *at)
             }
             // Lost when its own time was up, whoever took it since.
-            _ if !is_own => match &record.replaced {
-                Some(replaced) if replaced.owner == *owner => (Loss::TakenOver(shown()), replaced.ended_at),
-                _ => continue,
+            _ if !is_own => match record.replaced.as_ref().and_then(|replaced| replaced.of(owner)) {
+                Some(replaced) => (Loss::TakenOver(shown()), replaced.ended_at),
+                None => continue,
             },
             _ => continue,
         };
@@ -309,10 +309,8 @@ pub(super) fn own_lease<'v>(
         Some(Seen::Record(record)) => record,
     };
     if record.owner != *owner {
-        let was_replaced = record
-            .replaced
-            .as_ref()
-            .is_some_and(|replaced| replaced.owner == *owner && token.is_none_or(|token| token <= replaced.token));
+        let replaced = record.replaced.as_ref().and_then(|replaced| replaced.of(owner));
+        let was_replaced = replaced.is_some_and(|replaced| token.is_none_or(|token| token <= replaced.token));
         return Err(match rules::standing(record, now) {
             _ if was_replaced => NotOwn::Lost(Loss::TakenOver(shown(record))),
             rules::Standing::Live { .. } if token.is_some() => NotOwn::Lost(Loss::TakenOver(shown(record))),

@@ -93,6 +93,43 @@ pub struct Replaced {
     pub token: Token,
     /// When it ended.
     pub ended_at: Timestamp,
+    /// Those of others that had been taken over before, the latest first, and were not had back since: at most
+    /// [`Replaced::MAX_BEFORE`], one of each owner, with nothing in their own `before`.
+    pub before: Vec<Replaced>,
+}
+
+impl Replaced {
+    /// So many owners who have lost one resource are remembered, beside the last.
+    pub const MAX_BEFORE: usize = 15;
+
+    /// All of them, the latest first, each without those before it; of each owner the latest, and nothing of `except`.
+    fn flat(all: impl IntoIterator<Item = Self>, except: &Owner) -> Vec<Self> {
+        let mut flat: Vec<Self> = Vec::new();
+        for mut replaced in all {
+            let before = std::mem::take(&mut replaced.before);
+            for one in std::iter::once(replaced).chain(before) {
+                if one.owner != *except && flat.iter().all(|known| known.owner != one.owner) {
+                    flat.push(one);
+                }
+            }
+        }
+        flat.truncate(Self::MAX_BEFORE.saturating_add(1));
+        flat
+    }
+
+    /// Several, the latest first, as one; nothing of `except`, who has the resource again.
+    #[must_use]
+    pub fn joined(all: impl IntoIterator<Item = Self>, except: &Owner) -> Option<Self> {
+        let mut flat = Self::flat(all, except).into_iter();
+        let latest = flat.next()?;
+        Some(Self { before: flat.collect(), ..latest })
+    }
+
+    /// The lease of this owner that was taken over.
+    #[must_use]
+    pub fn of(&self, owner: &Owner) -> Option<&Self> {
+        std::iter::once(self).chain(&self.before).find(|replaced| replaced.owner == *owner)
+    }
 }
 
 /// How a lease ended, as far as that is written down.
@@ -254,6 +291,7 @@ mod tests {
                 owner: Owner::new("claude-111").expect("an owner"),
                 token: Token::new(7).expect("a token"),
                 ended_at: time("2026-11-30T13:50:00Z"),
+                before: Vec::new(),
             }),
             ended: Some(Ended {
                 at: time("2026-11-30T13:56:00Z"),
@@ -273,6 +311,15 @@ mod tests {
     }
 
     /// The format on disk: records written today must be read by every later version.
+    #[test]
+    fn all_who_lost_a_resource_are_read_back() {
+        let mut record = example();
+        let Some(replaced) = record.replaced.as_mut() else { panic!("it replaced somebody's") };
+        let older = Replaced { owner: Owner::new("older").expect("an owner"), before: Vec::new(), ..replaced.clone() };
+        replaced.before = vec![older];
+        assert_eq!(Record::from_bytes(&record.to_bytes()), Ok(record));
+    }
+
     #[test]
     fn records_of_version_1_are_read() {
         let stored = include_bytes!("../../fixtures/records/v1/full.lock");

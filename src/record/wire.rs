@@ -48,6 +48,32 @@ struct WireReplaced {
     owner: String,
     token: u64,
     ended_at: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    before: Vec<WireReplaced>,
+}
+
+impl From<&Replaced> for WireReplaced {
+    fn from(replaced: &Replaced) -> Self {
+        Self {
+            owner: replaced.owner.as_str().to_owned(),
+            token: replaced.token.get(),
+            ended_at: replaced.ended_at.to_string(),
+            before: replaced.before.iter().map(Self::from).collect(),
+        }
+    }
+}
+
+impl TryFrom<WireReplaced> for Replaced {
+    type Error = RecordError;
+
+    fn try_from(wire: WireReplaced) -> Result<Self, RecordError> {
+        Ok(Self {
+            owner: owner(wire.owner)?,
+            token: token(wire.token)?,
+            ended_at: time("replaced.ended_at", &wire.ended_at)?,
+            before: wire.before.into_iter().map(Self::try_from).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -219,11 +245,7 @@ impl From<&super::Record> for Record {
             expires_at: record.expires_at.to_string(),
             ttl_ms: record.ttl.millis(),
             boot: record.boot.clone(),
-            replaced: record.replaced.as_ref().map(|replaced| WireReplaced {
-                owner: replaced.owner.as_str().to_owned(),
-                token: replaced.token.get(),
-                ended_at: replaced.ended_at.to_string(),
-            }),
+            replaced: record.replaced.as_ref().map(WireReplaced::from),
             ended: record.ended.as_ref().map(WireEnded::from),
             host: record.host.clone(),
             pid: record.pid,
@@ -266,13 +288,6 @@ impl TryFrom<Record> for super::Record {
     type Error = RecordError;
 
     fn try_from(wire: Record) -> Result<Self, RecordError> {
-        let replaced = |wire: WireReplaced| {
-            Ok(Replaced {
-                owner: owner(wire.owner)?,
-                token: token(wire.token)?,
-                ended_at: time("replaced.ended_at", &wire.ended_at)?,
-            })
-        };
         Ok(Self {
             resource: wire.resource.try_into()?,
             owner: owner(wire.owner)?,
@@ -283,7 +298,7 @@ impl TryFrom<Record> for super::Record {
             expires_at: time("expires_at", &wire.expires_at)?,
             ttl: Ttl::from_millis(wire.ttl_ms).ok_or_else(|| field("ttl_ms")(wire.ttl_ms))?,
             boot: wire.boot,
-            replaced: wire.replaced.map(replaced).transpose()?,
+            replaced: wire.replaced.map(Replaced::try_from).transpose()?,
             ended: wire.ended.map(Ended::try_from).transpose()?,
             host: wire.host,
             pid: wire.pid,

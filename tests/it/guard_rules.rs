@@ -182,6 +182,31 @@ fn a_loss_is_passed_on_to_the_next_holder_and_forgotten_in_the_end() {
 }
 
 #[test]
+fn a_loss_is_remembered_whoever_took_over_since() {
+    on_each_store(|store, clock| {
+        let (locks, what) = (locks(store, clock), file("src/a"));
+        for who in ["A", "B", "C", "B"] {
+            locks.take(who, &what);
+            clock.advance(TTL_MS);
+        }
+        locks.take("D", &what);
+        released(locks.giving_back("D", &what, None));
+        for who in ["A", "B", "C"] {
+            assert_eq!(judged(store, clock, who), ["src/a lost to D"], "{who}");
+        }
+        locks.take("C", &what);
+        released(locks.giving_back("C", &what, None));
+        assert!(judged(store, clock, "C").is_empty(), "C has had it back");
+        assert_eq!(judged(store, clock, "A"), ["src/a lost to C"], "A has not");
+        for n in 0..40 {
+            locks.take(&format!("other-{n}"), &what);
+            clock.advance(TTL_MS);
+        }
+        assert!(judged(store, clock, "other-30")[0].contains("lost to"), "as many as there is room for");
+    });
+}
+
+#[test]
 fn an_expired_or_broken_lease_that_nobody_took_over_is_not_lost_to_anybody() {
     on_each_store(|store, clock| {
         let locks = locks(store, clock);

@@ -106,7 +106,9 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
 /// Whether the lease has ended, or there never was one.
 fn lost_kind(report: &Report, owner: Option<&Owner>) -> Kind {
     let had_it = |lease: &Lease| Some(&lease.owner) == owner && lease.state == State::Expired;
-    let lost_it = |lease: &Lease| lease.replaced.as_ref().map(|replaced| &replaced.owner) == owner;
+    let lost_it = |lease: &Lease| {
+        lease.replaced.as_ref().zip(owner).is_some_and(|(replaced, owner)| replaced.of(owner).is_some())
+    };
     let is_another_grant = owner.is_some_and(|owner| report.lease_of(owner, None).is_some());
     let is_taken = report.holders.iter().any(|holder| matches!(holder, Holder::Lease(lease) if lost_it(lease)));
     let is_past = report.past.as_ref().is_some_and(|lease| had_it(lease) || lost_it(lease));
