@@ -374,7 +374,8 @@ impl<'s> Stage<'s> {
         let inode = |path: PathBuf| fs::metadata(path).map(|meta| meta.ino().to_string()).unwrap_or_default();
         let shard = self.shard();
         let (gate, mutex, shard) = (inode(store.join("gate")), inode(store.join("mutex")), inode(shard));
-        let locks = fs::read_to_string("/proc/locks").unwrap();
+        // The list is not read in one piece: an entry can slip through while others come and go.
+        let locks: String = (0..5).map(|_| fs::read_to_string("/proc/locks").unwrap()).collect();
         locks.lines().filter(|line| !line.contains("->")).any(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let (kind, held) = (fields[3], fields[5].rsplit(':').next().unwrap());
