@@ -179,6 +179,7 @@ fn usable(
     }
     let git_dir = real(repository.git_dir())?;
     let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
+    configuration_was_read(&repository, &common_dir)?;
     let work_tree = repository.workdir().map(real).transpose()?;
     let id = git_dir.strip_prefix(common_dir.join("worktrees")).ok().and_then(crate::resource::path_bytes);
     Ok(Some(Repository {
@@ -189,6 +190,21 @@ fn usable(
         ignore_case: local_boolean(&repository, "ignorecase"),
         precompose_unicode: local_boolean(&repository, "precomposeunicode"),
     }))
+}
+
+/// gix passes over a configuration that cannot be read. Git does not, and what stands there decides which names are one file.
+fn configuration_was_read(repository: &gix::Repository, common_dir: &Path) -> Result<(), RepositoryError> {
+    let config = repository.config_snapshot();
+    if config.plumbing().sections().any(|section| section.meta().source == gix::config::Source::Local) {
+        return Ok(());
+    }
+    let path = common_dir.join("config");
+    match std::fs::read(&path) {
+        Ok(text) if !text.contains(&b'[') => Ok(()),
+        Ok(_) => Err(RepositoryError::Unusable { path, reason: "it could not be read".to_owned() }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(RepositoryError::Io { path, source }),
+    }
 }
 
 /// A `core` boolean of the repository's own configuration. It decides which names are one file, so it must be the same for all who share

@@ -173,6 +173,29 @@ fn an_flock_that_is_contended_for_ever_ends_after_a_bounded_wait() {
     assert!(state(&repo).is_empty());
 }
 
+/// Without it, two names of one file would be two.
+#[test]
+#[ignore = "needs strace"]
+fn a_configuration_of_git_that_cannot_be_read_is_not_passed_over() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&repo, "B"));
+    sandbox.git(&repo, &["config", "core.ignorecase", "true"]);
+    a.ok(["acquire", "SRC/A"]);
+    let before = state(&repo);
+    let config = repo.join(".git/config");
+    for fault in ["openat:error=EACCES", "openat:error=EMFILE", "openat:error=EMFILE:when=1", "read:error=EIO:when=1"] {
+        let inject = format!("inject={fault}");
+        let by = ["strace", "-qq", "-f", "-o", "/dev/null", "-P", config.to_str().unwrap(), "-e", &inject, "--"];
+        b.by(by).expect(4, ACQUIRE).err_has(&["/.git/config", "hint: "]);
+        b.by(by).expect(4, ["check", "src/a"]);
+        assert_eq!(state(&repo), before, "{fault}");
+    }
+    fs::write(&config, "").unwrap();
+    b.ok(["list"]);
+    fs::remove_file(&config).unwrap();
+    b.ok(["list"]);
+}
+
 #[test]
 #[ignore = "needs strace"]
 fn a_newer_store_that_cannot_be_looked_at_is_left_alone() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, rc::Rc};
 use clap::Args;
 use git_agentlock::{
     clock::{Clock as _, Now},
-    locks::{Lease, Locks, State, rules},
+    locks::{Lease, State, rules},
     owner::Owner,
     record::Reason,
     resource::Project,
@@ -82,8 +82,7 @@ pub(crate) fn run(context: &Context, args: DoctorArgs) -> Result<Output, Failure
     let fixing = args.fix.then_some(Fixing { by: by.as_ref(), reason: reason.as_ref() });
     let (of_store, failures) = of_store(context, &whole, fixing.as_ref())?;
     findings.extend(of_store);
-    let locks = context.locks(&whole.store, &whole.policy.policy);
-    findings.extend(of_leases(&locks, &whole, args.store, &context.clock.now())?);
+    findings.extend(of_leases(context, &whole, args.store)?);
 
     let mut output = Output::new("doctor");
     let has_failed = !failures.is_empty();
@@ -248,9 +247,11 @@ fn of_hooks(whole: &Whole) -> Vec<Finding> {
 }
 
 /// What the leases themselves tell.
-fn of_leases(locks: &Locks<'_>, whole: &Whole, whole_store: bool, now: &Now) -> Result<Vec<Finding>, Failure> {
+fn of_leases(context: &Context, whole: &Whole, whole_store: bool) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
-    let leases: Vec<Lease> = locks.list()?.leases;
+    let leases: Vec<Lease> = context.locks(&whole.store, &whole.policy.policy).list()?.leases;
+    // Read late: what was acquired while the leases were listed is not from the future.
+    let now = context.clock.now();
     let mine: Vec<&Lease> = leases.iter().filter(|lease| whole.is_meant(&lease.resource, whole_store)).collect();
     let stale: Vec<&&Lease> = mine.iter().filter(|lease| lease.state == State::Expired).collect();
     if !stale.is_empty() {

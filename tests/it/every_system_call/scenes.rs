@@ -120,7 +120,7 @@ pub(super) fn all() -> Vec<Scene> {
         Scene { sweeps: true, ..scene("acquire, sweep", "A", "acquire src/a", due_for_a_sweep) },
         Scene { umask: true, ..scene("acquire, closed umask", "A", "acquire src/a", shared) },
         scene("acquire, names without case", "A", "acquire SRC/A", |world| {
-            world.sandbox.git(&world.repo, &["config", "--global", "core.ignorecase", "true"]);
+            world.sandbox.git(&world.repo, &["config", "core.ignorecase", "true"]);
         }),
         Scene { unusable: true, ..scene("acquire, newer store", "A", "acquire src/a", newer) },
         scene("renew", "A", "renew src/a", |world| world.ok("A", "acquire src/a")),
@@ -169,12 +169,12 @@ fn crowd() -> &'static str {
     })
 }
 
-/// A path that is kept beside `src/a`, in the same shard.
-pub(super) fn neighbour() -> &'static str {
-    static NEIGHBOUR: OnceLock<String> = OnceLock::new();
-    NEIGHBOUR.get_or_init(|| {
+/// Paths that are kept beside `src/a`, in the same shard: one for who comes along, and one for the sweep.
+pub(super) fn neighbours() -> &'static [String; 2] {
+    static NEIGHBOURS: OnceLock<[String; 2]> = OnceLock::new();
+    NEIGHBOURS.get_or_init(|| {
         let (sandbox, repo) = Sandbox::with_repo();
-        let paths: Vec<String> = (0..60).map(|n| format!("n{n}")).collect();
+        let paths: Vec<String> = (0..100).map(|n| format!("n{n}")).collect();
         sandbox.agent(&repo, "A").ok([&["acquire".to_owned(), "src/a".to_owned()], paths.as_slice()].concat());
         let shard_of = |path: &str| {
             let record = records(&store_of(&repo.join(".git"))).into_iter().find(|record| {
@@ -184,12 +184,13 @@ pub(super) fn neighbour() -> &'static str {
             record.unwrap().parent().unwrap().to_owned()
         };
         let wanted = shard_of("src/a");
-        paths.iter().find(|path| shard_of(path) == wanted).expect("one of 60 in one of 16 shards").clone()
+        let mut found = paths.iter().filter(|path| shard_of(path) == wanted).cloned();
+        [found.next(), found.next()].map(|path| path.expect("two of 100 in one of 16 shards"))
     })
 }
 
 fn due_for_a_sweep(world: &World) {
-    world.expire("B", neighbour());
+    world.expire("B", &neighbours()[1]);
     world.policy(&format!("{POLICY}keep-expired = \"1ms\"\n"));
     let shard = records(&store_of(&world.git_dir())).remove(0).parent().unwrap().to_owned();
     // No token counter and no time of a next sweep.
