@@ -40,6 +40,7 @@ mod cli_races;
 mod cli_scenarios;
 mod cli_service;
 mod cli_stress;
+mod cli_surroundings;
 mod cli_truth;
 mod cli_waiting;
 mod conformance;
