@@ -449,7 +449,7 @@ fn files_that_are_far_too_large_are_not_read_into_memory() {
     };
     let git_dir = repo.join(".git");
     let guard = &["guard"][..];
-    let cases: [(PathBuf, &[&str], i32, &str); 15] = [
+    let cases: [(PathBuf, &[&str], i32, &str); 16] = [
         (record.clone(), &["check", "src/a"], 4, "it is larger than 65536 bytes"),
         (record, guard, 4, "it is larger than 65536 bytes"),
         (store.join("journal.jsonl"), &["log"], 0, "the journal knows of nothing"),
@@ -458,6 +458,7 @@ fn files_that_are_far_too_large_are_not_read_into_memory() {
         (repo.join(".agentlock.toml"), guard, 1, "is larger than 1 MiB"),
         (repo.join("list"), &["acquire", "--pathspec-from-file=list"], 2, "list has more than 256 MiB"),
         (git_dir.join("index"), guard, 4, "cannot be read"),
+        (git_dir.join("MERGE_HEAD"), guard, 4, "it is larger than 1 MiB"),
         (git_dir.join("HEAD"), guard, 4, "error: "),
         (git_dir.join("packed-refs"), guard, 4, "error: "),
         (repo.join(".gitattributes"), guard, 1, "held by A"),
@@ -474,6 +475,37 @@ fn files_that_are_far_too_large_are_not_read_into_memory() {
         match aside {
             Some(bytes) => fs::write(&path, bytes).unwrap(),
             None => fs::remove_file(&path).unwrap(),
+        }
+    }
+    b.expect(1, ["guard"]);
+}
+
+/// What is no file in git's directory is as good as damage, and nobody waits for it.
+#[test]
+fn pipes_in_gits_directory_hold_up_no_guard() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&repo, "B"));
+    a.ok(["acquire", "src/a"]);
+    fs::write(repo.join("src/a"), "changed\n").unwrap();
+    sandbox.git(&repo, &["add", "src/a"]);
+    let cases: [(&str, &[&str], i32); 5] = [
+        ("index", &["guard"], 4),
+        ("MERGE_HEAD", &["guard"], 4),
+        ("logs/HEAD", &["guard", "--hook", "post-commit"], 0),
+        ("rebase-merge/orig-head", &["guard", "--hook", "post-rewrite", "rebase"], 0),
+        ("agentlock.toml", &["guard"], 1),
+    ];
+    for (name, arguments, code) in cases {
+        let path = repo.join(".git").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let aside = fs::read(&path).ok();
+        let _ = fs::remove_file(&path);
+        assert!(sandbox.command("mkfifo", &repo).arg(&path).status().unwrap().success());
+        let ran = b.by(["timeout", "20"]).run(arguments);
+        assert_eq!(ran.code(), code, "{name}: {ran:#?}");
+        fs::remove_file(&path).unwrap();
+        if let Some(bytes) = aside {
+            fs::write(&path, bytes).unwrap();
         }
     }
     b.expect(1, ["guard"]);

@@ -12,6 +12,8 @@ mod side;
 mod tree;
 
 use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -125,7 +127,7 @@ impl Changes {
     pub fn of_rebase(repository: &Repository) -> Result<Self, ChangesError> {
         // One directory for each of git's two ways. `ORIG_HEAD` may be of a `git reset` in the midst of it.
         let places = ["rebase-merge/orig-head", "rebase-apply/orig-head"].map(|place| repository.git_dir.join(place));
-        let noted = places.iter().find_map(|place| std::fs::read_to_string(place).ok());
+        let noted = places.iter().find_map(|place| String::from_utf8(read_note(place).ok()?).ok());
         Self::between(repository, noted.as_deref().map_or("ORIG_HEAD", str::trim), Some("HEAD"))
     }
 
@@ -292,12 +294,32 @@ fn are_same_leaf(after: Option<&Item>, before: Option<&Item>) -> bool {
     is_same(leaf(after).as_ref(), leaf(before).as_ref())
 }
 
+/// The whole of one of the files in which git keeps a few ids. Nobody waits for a pipe in its place, and what is far longer is none of git's.
+fn read_note(path: &Path) -> io::Result<Vec<u8>> {
+    const MAX_BYTES: u64 = 1 << 20;
+    let mut bytes = Vec::new();
+    open_file(path)?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len <= MAX_BYTES) {
+        Ok(bytes)
+    } else {
+        Err(io::Error::other("it is larger than 1 MiB"))
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
 /// The commits that are being merged, in hex; `None` when no merge is to be concluded.
 fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> {
     let path = git_dir.join("MERGE_HEAD");
-    match std::fs::read(&path) {
+    match read_note(&path) {
         Ok(bytes) => Ok(Some(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
     }
 }
@@ -306,8 +328,7 @@ fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> 
 fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
     /// A line has two ids, a name, a time and the first line of a message.
     const ENOUGH: i64 = 64 * 1024;
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let mut file = std::fs::File::open(git_dir.join("logs/HEAD")).ok()?;
+    let mut file = open_file(&git_dir.join("logs/HEAD")).ok()?;
     file.seek(SeekFrom::End(-ENOUGH)).or_else(|_| file.seek(SeekFrom::Start(0))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;
