@@ -44,6 +44,7 @@ mod cli_surroundings;
 mod cli_truth;
 mod cli_waiting;
 mod conformance;
+mod fuzz;
 mod guard_rules;
 mod guard_world;
 mod invariants;
