@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use git_agentlock::{
     git::{self, locate::Taken},
     resource::{NamedId, ResourceKey},
@@ -121,24 +121,10 @@ fn read_pathspecs(cwd: &Path, file: &Path, nul: bool) -> Result<Vec<BString>, Fa
     if bytes.len() as u64 > MAX_PATHSPEC_BYTES {
         return Err(Failure::invalid(format!("{shown} has more than 256 MiB")).hint("name fewer paths at once"));
     }
-    parse_pathspecs(bytes.as_bstr(), nul).map_err(|line| {
+    git::paths_in(bytes.as_bstr(), nul).map_err(|line| {
         Failure::invalid(format!("{shown}:{line}: the quoting is broken"))
             .hint("quote as `git ls-files` does, or use --pathspec-file-nul")
     })
-}
-
-/// The paths in a pathspec file, as git reads them; the number of a line that cannot be read.
-fn parse_pathspecs(bytes: &BStr, nul: bool) -> Result<Vec<BString>, usize> {
-    if nul {
-        return Ok(bytes.split(|b| *b == 0).filter(|path| !path.is_empty()).map(BString::from).collect());
-    }
-    let mut paths = Vec::new();
-    for (number, line) in bytes.lines().enumerate() {
-        if !line.is_empty() {
-            paths.push(git::unquote(line.as_bstr()).ok_or(number.saturating_add(1))?);
-        }
-    }
-    Ok(paths)
 }
 
 /// `acquire PATH SESSION`, as the Python lock manager took it, would lock a second path here.
@@ -146,25 +132,4 @@ pub(crate) fn looks_like_path_and_session(context: &Context, paths: &[OsString],
     let [_, second] = paths else { return false };
     let text = second.to_string_lossy();
     !owner_given && !text.contains(['/', '.', '\\']) && std::fs::symlink_metadata(context.cwd.join(second)).is_err()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pathspec_files_are_read_as_git_reads_them() {
-        let lines = |text: &str| parse_pathspecs(text.into(), false);
-        assert_eq!(lines("a\r\nb c\n\n\"caf\\303\\251\"\n"), Ok(vec!["a".into(), "b c".into(), "café".into()]));
-        assert_eq!(lines("a\n\"b\n"), Err(2));
-        assert_eq!(parse_pathspecs(b"a\nb\0\"c\"\0".into(), true), Ok(vec!["a\nb".into(), "\"c\"".into()]));
-        assert_eq!(lines(""), Ok(vec![]));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_pathspec_file_panics(bytes: Vec<u8>, nul: bool) {
-            let _ = parse_pathspecs(bytes.as_bstr(), nul);
-        }
-    }
 }

@@ -285,6 +285,24 @@ pub fn composed(path: &RepoPath) -> RepoPath {
     RepoPath::new(bytes).unwrap_or_else(|_| path.clone())
 }
 
+/// The paths in a file for `--pathspec-from-file`, as git reads it: one a line, perhaps quoted, or with `nul` one up to each NUL, as it is.
+///
+/// # Errors
+/// The number, from 1, of the first line whose quoting is broken.
+pub fn paths_in(file: &bstr::BStr, nul: bool) -> Result<Vec<BString>, usize> {
+    use bstr::ByteSlice as _;
+    if nul {
+        return Ok(file.split(|b| *b == 0).filter(|path| !path.is_empty()).map(BString::from).collect());
+    }
+    let mut paths = Vec::new();
+    for (number, line) in file.lines().enumerate() {
+        if !line.is_empty() {
+            paths.push(unquote(line.as_bstr()).ok_or(number.saturating_add(1))?);
+        }
+    }
+    Ok(paths)
+}
+
 /// Undoes git's C-style quoting (`"caf\303\251"`), as in the lines of `--pathspec-from-file`. What does not begin with a quote is itself.
 ///
 /// Returns `None` when the quoting is broken.
@@ -295,4 +313,18 @@ pub fn unquote(line: &bstr::BStr) -> Option<BString> {
     }
     let (path, consumed) = gix::quote::ansi_c::undo(line).ok()?;
     (consumed == line.len()).then(|| path.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pathspec_files_are_read_as_git_reads_them() {
+        let lines = |text: &str| paths_in(text.into(), false);
+        assert_eq!(lines("a\r\nb c\n\n\"caf\\303\\251\"\n"), Ok(vec!["a".into(), "b c".into(), "café".into()]));
+        assert_eq!(lines("a\n\"b\n"), Err(2));
+        assert_eq!(paths_in(b"a\nb\0\"c\"\0".into(), true), Ok(vec!["a\nb".into(), "\"c\"".into()]));
+        assert_eq!(lines(""), Ok(vec![]));
+    }
 }

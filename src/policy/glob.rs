@@ -6,7 +6,11 @@
 use std::sync::OnceLock;
 
 use bstr::{BStr, ByteSlice as _};
-use gix_glob::{Pattern, pattern::Case, wildmatch::Mode};
+use gix_glob::{
+    Pattern,
+    pattern::{self, Case},
+    wildmatch::Mode,
+};
 
 use crate::resource::{NamedId, RepoPath};
 
@@ -79,8 +83,60 @@ fn directories_above(path: &RepoPath) -> impl Iterator<Item = &BStr> {
 }
 
 fn matches_one(pattern: &Pattern, path: &BStr, is_dir: bool) -> bool {
+    if let Some(parts) = with_several_any_depths(pattern.text.as_bstr()) {
+        return (is_dir || !pattern.mode.contains(pattern::Mode::MUST_BE_DIR))
+            && matches_parts(&parts, &path.split(|b| *b == b'/').map(BStr::new).collect::<Vec<_>>());
+    }
     let basename = path.rfind_byte(b'/').map(|at| at.saturating_add(1));
     pattern.matches_repo_relative_path(path, basename, Some(is_dir), Case::Sensitive, Mode::NO_MATCH_SLASH_LITERAL)
+}
+
+/// The parts of a glob between its slashes, when more than one of them is `**`. Such a glob is not left to gix: as git does, it would try every way
+/// of dividing a path among them, which takes for ever on a path that is made for it.
+fn with_several_any_depths(glob: &BStr) -> Option<Vec<&BStr>> {
+    glob.find_iter(b"**").nth(1)?;
+    let mut parts = Vec::new();
+    let (mut part, mut rest) = (glob.as_bytes(), glob.as_bytes());
+    while let Some(next) = behind_one(rest) {
+        let is_slash = matches!(rest, [b'/', ..] | [b'\\', b'/', ..]);
+        if is_slash {
+            parts.push(part.get(..part.len().saturating_sub(rest.len())).unwrap_or_default().as_bstr());
+            part = next;
+        }
+        rest = next;
+    }
+    parts.push(part.as_bstr());
+    parts.iter().filter(|part| is_any_depth(part)).nth(1).is_some().then_some(parts)
+}
+
+fn is_any_depth(part: &BStr) -> bool {
+    part.len() > 1 && part.iter().all(|b| *b == b'*')
+}
+
+/// What stands between two `**` is of a fixed length. So it is enough to find it where it first can be.
+fn matches_parts(parts: &[&BStr], path: &[&BStr]) -> bool {
+    let matches = |parts: &[&BStr], path: &[&BStr]| {
+        let mut pairs = parts.iter().zip(path);
+        pairs.all(|(part, name)| gix_glob::wildmatch(part, name, Mode::NO_MATCH_SLASH_LITERAL))
+    };
+    let mut path = path;
+    let mut pieces = parts.split(|part| is_any_depth(part)).enumerate().peekable();
+    while let Some((number, piece)) = pieces.next() {
+        let last_start = path.len().checked_sub(piece.len());
+        let Some(last_start) = last_start else { return false };
+        let mut starts = match (number, pieces.peek()) {
+            (0, _) => 0..=0,
+            // A `**` at the end wants something.
+            (_, None) if piece.is_empty() => return !path.is_empty(),
+            (_, None) => last_start..=last_start,
+            _ => 0..=last_start,
+        };
+        let Some(start) = starts.find(|start| path.get(*start..).is_some_and(|path| matches(piece, path))) else {
+            return false;
+        };
+        path = path.get(start.saturating_add(piece.len())..).unwrap_or_default();
+    }
+    true
 }
 
 /// Why `glob` could never match a path; a glob without effect would be a typo that nobody hears of.
@@ -122,17 +178,18 @@ fn check(glob: &str) -> Result<(), &'static str> {
 /// Whether every `[` has its `]`, and every `\` something behind it.
 fn is_complete(glob: &[u8]) -> bool {
     let mut rest = glob;
-    loop {
-        rest = match rest {
-            [] => return true,
-            [b'\\'] => return false,
-            [b'\\', _, rest @ ..] => rest,
-            [b'[', b'!' | b'^', class @ ..] | [b'[', class @ ..] => match behind_class(class) {
-                Some(rest) => rest,
-                None => return false,
-            },
-            [_, rest @ ..] => rest,
-        };
+    while let Some(next) = behind_one(rest) {
+        rest = next;
+    }
+    rest.is_empty()
+}
+
+/// What follows the first character, escaped one or class; `None` at the end, and before what is not complete.
+fn behind_one(glob: &[u8]) -> Option<&[u8]> {
+    match glob {
+        [] | [b'\\'] => None,
+        [b'[', b'!' | b'^', class @ ..] | [b'[', class @ ..] => behind_class(class),
+        [b'\\', _, rest @ ..] | [_, rest @ ..] => Some(rest),
     }
 }
 
@@ -243,6 +300,23 @@ mod tests {
     }
 
     proptest::proptest! {
+        /// On what is small, gix tries every way in no time.
+        #[test]
+        fn globs_with_several_any_depths_match_as_in_git(
+            parts in proptest::collection::vec(proptest::sample::select(vec!["**", "**", "***", "a", "b", "*", "?", "a*", "[a/]", "!b", "**a"]), 2..7),
+            end in proptest::sample::select(vec!["", "/"]),
+            path in "([ab]{1,2}/){0,5}[ab]{1,2}",
+            is_dir: bool,
+        ) {
+            let glob = format!("{}{end}", parts.join("/"));
+            if let Some(pattern) = gix_glob::parse(&glob) {
+                let path: &BStr = path.as_str().into();
+                let basename = path.rfind_byte(b'/').map(|at| at.saturating_add(1));
+                let by_gix = pattern.matches_repo_relative_path(path, basename, Some(is_dir), Case::Sensitive, Mode::NO_MATCH_SLASH_LITERAL);
+                proptest::prop_assert_eq!(matches_one(&pattern, path, is_dir), by_gix, "{}", glob);
+            }
+        }
+
         #[test]
         fn no_glob_panics(glob in "[!/\\[\\]\\\\*?:^a-c-]{0,24}", path in "([a-c\\[\\]*]{1,3}/){0,3}[a-c]{1,3}") {
             let globs = Globs::new(vec![glob]);

@@ -77,13 +77,17 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn unknown(&mut self, field: &Field<'_>, known: &'static [&'static str]) {
+        /// Nobody reads on for so long, and of a file that is no policy at all every line would cost time.
+        const MOST_ADVICE: usize = 100;
         let may_be_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let is_bare = !field.name.is_empty() && field.name.chars().all(may_be_bare);
         let name = if is_bare { shown(field.name) } else { format!("\"{}\"", shown(field.name)) };
         let cause = PolicyCause::UnknownKey {
             what: if field.value.get_ref().is_table() { "table" } else { "key" },
             key: keys::dotted(field.table, &name),
-            nearest: keys::nearest_key(field.table, field.name, known),
+            nearest: (self.problems.len() < MOST_ADVICE)
+                .then(|| keys::nearest_key(field.table, field.name, known))
+                .flatten(),
             known,
         };
         self.problem(field.offset, cause);

@@ -12,6 +12,8 @@ mod side;
 mod tree;
 
 use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -125,7 +127,7 @@ impl Changes {
     pub fn of_rebase(repository: &Repository) -> Result<Self, ChangesError> {
         // One directory for each of git's two ways. `ORIG_HEAD` may be of a `git reset` in the midst of it.
         let places = ["rebase-merge/orig-head", "rebase-apply/orig-head"].map(|place| repository.git_dir.join(place));
-        let noted = places.iter().find_map(|place| std::fs::read_to_string(place).ok());
+        let noted = places.iter().find_map(|place| String::from_utf8(read_note(place).ok()?).ok());
         Self::between(repository, noted.as_deref().map_or("ORIG_HEAD", str::trim), Some("HEAD"))
     }
 
@@ -292,31 +294,41 @@ fn are_same_leaf(after: Option<&Item>, before: Option<&Item>) -> bool {
     is_same(leaf(after).as_ref(), leaf(before).as_ref())
 }
 
-/// The commits that are being merged, in hex; `None` when no merge is to be concluded.
-fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> {
-    let path = git_dir.join("MERGE_HEAD");
-    match read_regular(&path) {
-        Ok(bytes) => Ok(Some(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
+/// The whole of one of the files in which git keeps a few ids. Nobody waits for a pipe in its place, and what is far longer is none of git's.
+fn read_note(path: &Path) -> io::Result<Vec<u8>> {
+    const MAX_BYTES: u64 = 1 << 20;
+    let mut bytes = Vec::new();
+    open_file(path)?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len <= MAX_BYTES) {
+        Ok(bytes)
+    } else {
+        Err(io::Error::other("it is larger than 1 MiB"))
     }
 }
 
-/// Nothing else is read: a FIFO would wait for ever.
-fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+fn open_file(path: &Path) -> io::Result<File> {
     if std::fs::metadata(path)?.is_file() {
-        return std::fs::read(path);
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
     }
-    Err(std::io::Error::other("it is not a regular file"))
+}
+
+/// The commits that are being merged, in hex; `None` when no merge is to be concluded.
+fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> {
+    let path = git_dir.join("MERGE_HEAD");
+    match read_note(&path) {
+        Ok(bytes) => Ok(Some(bytes.lines().map(|line| line.trim().to_str_lossy().into_owned()).collect())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ChangesError::Commit { name: "MERGE_HEAD".to_owned(), reason: error.to_string() }),
+    }
 }
 
 /// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known, or it was nothing.
 fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
     /// A line has two ids, a name, a time and the first line of a message.
     const ENOUGH: i64 = 64 * 1024;
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let path = git_dir.join("logs/HEAD");
-    let mut file = std::fs::metadata(&path).ok()?.is_file().then(|| std::fs::File::open(&path).ok())??;
+    let mut file = open_file(&git_dir.join("logs/HEAD")).ok()?;
     file.seek(SeekFrom::End(-ENOUGH)).or_else(|_| file.seek(SeekFrom::Start(0))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;

@@ -23,7 +23,7 @@ use super::{
 pub(super) enum Item {
     /// A file, a symbolic link, a submodule.
     Leaf(Leaf),
-    /// An entry with a conflict. It differs from everything.
+    /// An entry with a conflict, or of a kind that there is not. It differs from everything.
     Unmerged,
     /// Something with names below it.
     Directory(Directory),
@@ -109,6 +109,9 @@ impl Staged {
         }
         let index =
             File::at(path, hash, true, Default::default()).map_err(|cause| error(reason(&cause.to_string())))?;
+        if !is_in_order(&index) {
+            return Err(error("its entries are not in order".to_owned()));
+        }
         Ok(Self(Some(index)))
     }
 
@@ -153,8 +156,8 @@ impl Staged {
             return Some(Item::Unmerged);
         }
         let is_intended = entry.flags.contains(Flags::INTENT_TO_ADD);
-        let kind = kind_of(entry.mode).filter(|_| !is_intended)?;
-        Some(Item::Leaf(Leaf { kind, id: entry.id }))
+        let item = |kind| Item::Leaf(Leaf { kind, id: entry.id });
+        (!is_intended).then(|| kind_of(entry.mode).map_or(Item::Unmerged, item))
     }
 
     /// The entries below a directory; a sparse one is a single entry that names its tree.
@@ -232,18 +235,25 @@ impl Staged {
     }
 }
 
+/// Whether a search finds what is there. git makes a commit also of an index where it does not.
+fn is_in_order(index: &File) -> bool {
+    index.entries().is_sorted_by(|a, b| (a.path(index), a.stage_raw()) < (b.path(index), b.stage_raw()))
+}
+
 /// A noted tree counts when it stands for just as many entries as there are.
 fn id_of(tree: &extension::Tree, entries: usize) -> Option<ObjectId> {
     let counted = usize::try_from(tree.num_entries?).ok()?;
     (counted == entries).then_some(tree.id)
 }
 
+/// As git takes the mode of an entry when it reads it back from the tree that it writes it to.
 fn kind_of(mode: Mode) -> Option<EntryKind> {
-    match mode {
-        Mode::FILE => Some(EntryKind::Blob),
-        Mode::FILE_EXECUTABLE => Some(EntryKind::BlobExecutable),
-        Mode::SYMLINK => Some(EntryKind::Link),
-        Mode::COMMIT => Some(EntryKind::Commit),
+    const KIND: u32 = 0o170_000;
+    match mode.bits() & KIND {
+        0o100_000 if mode.bits() & 0o100 != 0 => Some(EntryKind::BlobExecutable),
+        0o100_000 => Some(EntryKind::Blob),
+        0o120_000 => Some(EntryKind::Link),
+        0o160_000 => Some(EntryKind::Commit),
         _ => None,
     }
 }

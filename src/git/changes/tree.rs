@@ -115,7 +115,7 @@ impl Trees {
         if name == "HEAD" {
             return self.top_of_head();
         }
-        if let Ok(id) = ObjectId::from_hex(name.as_bytes()) {
+        if let Some(id) = ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.hash()) {
             return self.top_of_commit(name, id);
         }
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
@@ -141,6 +141,9 @@ impl Trees {
 
     pub(super) fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
+        if id.kind() != self.hash() {
+            return Err(error("it is an id of another hash than the repository's".to_owned()));
+        }
         let object = self.repository.find_object(id).map_err(|cause| error(reason(&cause.probable_cause())))?;
         let commit = object.peel_to_commit().map_err(|cause| error(reason(&cause.probable_cause())))?;
         let tree = commit.tree_id().map_err(|cause| error(reason(&cause.probable_cause())))?;
