@@ -13,7 +13,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::sandbox::{Agent, BINARY, Ran, Sandbox, tree};
+use crate::sandbox::{Agent, BINARY, Ran, Sandbox, put_program, tree};
 
 /// A repository, and a program that hooks were installed by, which can be exchanged for a double.
 pub(crate) struct Bench {
@@ -31,7 +31,7 @@ impl Bench {
         let (sandbox, repo) = Sandbox::with_repo();
         let program = sandbox.root().join(program);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
-        copy(BINARY.as_ref(), &program);
+        put_program(BINARY.as_ref(), &program);
         Self { sandbox, repo, program }
     }
 
@@ -72,7 +72,7 @@ impl Bench {
     /// From now on the guard is the real one again.
     pub(crate) fn real(&self) {
         fs::remove_file(&self.program).unwrap();
-        copy(BINARY.as_ref(), &self.program);
+        put_program(BINARY.as_ref(), &self.program);
     }
 
     /// How the guard was called since the last time this was asked.
@@ -100,18 +100,13 @@ pub(crate) fn piped(mut command: Command) -> Command {
     command
 }
 
-/// A file is written by another process: a descriptor of this one could be inherited by what another test starts, and what is open for
-/// writing cannot be run.
+/// A file that can be run.
 pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let draft = tempfile::Builder::new().prefix("agentlock-draft-").tempdir().unwrap();
     fs::write(draft.path().join("file"), text).unwrap();
-    copy(&draft.path().join("file"), path);
+    put_program(&draft.path().join("file"), path);
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
-pub(crate) fn copy(from: &Path, to: &Path) {
-    assert!(Command::new("cp").arg("--").args([from, to]).status().unwrap().success());
 }
 
 /// The ten kinds of hooks of case 15: a name, its text, its mode, the code it ends with, and what it prints.
@@ -315,16 +310,16 @@ fn a_foreign_file_with_the_name_of_the_chained_hook_is_neither_overwritten_nor_r
 fn ours_is_never_chained_also_not_as_a_copy() {
     let bench = Bench::new();
     bench.install(&[]);
-    copy(&bench.hook("pre-commit"), &bench.hook("pre-commit.agentlock-chained"));
+    put_program(&bench.hook("pre-commit"), &bench.hook("pre-commit.agentlock-chained"));
     bench.install(&[]);
     assert!(!bench.hook("pre-commit.agentlock-chained").exists());
-    copy(&bench.hook("pre-commit"), &bench.hook("pre-merge-commit"));
+    put_program(&bench.hook("pre-commit"), &bench.hook("pre-merge-commit"));
     bench.install(&[]);
     assert!(!bench.hook("pre-merge-commit.agentlock-chained").exists());
     bench.double();
     assert_eq!(bench.commit(&[("GUARD", "1")]).code(), 1);
     bench.real();
-    copy(&bench.hook("pre-commit"), &bench.hook("pre-commit.agentlock-chained"));
+    put_program(&bench.hook("pre-commit"), &bench.hook("pre-commit.agentlock-chained"));
     bench.uninstall();
     assert!(!bench.hook("pre-commit").exists() && !bench.hook("pre-commit.agentlock-chained").exists());
 }

@@ -14,7 +14,7 @@ use std::{
 
 use git_agentlock::clock::{Clock as _, SystemClock, Timestamp};
 
-use crate::sandbox::{Agent, Ran, Sandbox, left_overs, records, store_of, tree, wait_until};
+use crate::sandbox::{Agent, BINARY, Ran, Sandbox, left_overs, put_program, records, store_of, tree, wait_until};
 
 /// What somebody was told, and until when they relied on it. All times are the wall clock's, in milliseconds: one machine, one clock.
 #[derive(Debug, Clone)]
@@ -355,7 +355,7 @@ fn two_users_with_a_narrow_umask_share_a_repository_of_their_group() {
     let repo = sandbox.repo_of("r", &["--shared=group"]);
     fs::write(sandbox.home().join("gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
     let program = sandbox.root().join("git-agentlock");
-    fs::copy(crate::sandbox::BINARY, &program).unwrap();
+    put_program(Path::new(BINARY), &program);
     let chown = sandbox.command("chown", sandbox.root()).args(["-R", &format!("1001:{GROUP}"), "."]).status().unwrap();
     assert!(chown.success());
     fs::set_permissions(sandbox.root(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -519,9 +519,12 @@ fn a_guard_that_dies_lets_no_commit_pass() {
         let a = sandbox.agent(&repo, "A");
         let program = sandbox.root().join("bin/git-agentlock");
         fs::create_dir(program.parent().unwrap()).unwrap();
-        fs::copy(crate::sandbox::BINARY, &program).unwrap();
+        put_program(Path::new(BINARY), &program);
         a.program(&program).ok(["hook", "install"]);
-        fs::write(&program, format!("#!/bin/sh\n{death}\n")).unwrap();
+        let dying = sandbox.root().join("dying");
+        fs::write(&dying, format!("#!/bin/sh\n{death}\n")).unwrap();
+        fs::set_permissions(&dying, fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&dying, &program);
         fs::write(repo.join("src/a"), "changed\n").unwrap();
         let head = sandbox.git(&repo, &["rev-parse", "HEAD"]);
         let commit = sandbox.command("git", &repo).args(["commit", "-qam", "x"]).output().unwrap();

@@ -164,7 +164,7 @@ impl Agent<'_> {
         use std::os::unix::fs::PermissionsExt as _;
         let (root, id) = (self.sandbox.root(), uid.to_string());
         let program = root.join("git-agentlock");
-        fs::copy(BINARY, &program).unwrap();
+        put_program(Path::new(BINARY), &program);
         fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
         let chown = self.sandbox.command("chown", root).args(["-R", &format!("{id}:{id}"), "."]).status().unwrap();
         assert!(chown.success());
@@ -263,6 +263,13 @@ impl Agent<'_> {
 pub(crate) fn allow_short_ttls(cwd: &Path) {
     let git_dir = cwd.ancestors().map(|dir| dir.join(".git")).find(|git_dir| git_dir.is_dir()).unwrap();
     fs::write(git_dir.join("agentlock.toml"), "[ttl]\nmin = \"1ms\"\n").unwrap();
+}
+
+/// Puts a program somewhere. Another process does it: while this one has a file open for writing, a child that some other test is just starting
+/// inherits that, and the system runs no program that is open for writing.
+pub(crate) fn put_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-f").args([from, to]).status().unwrap();
+    assert!(copied.success());
 }
 
 /// Waits for a condition, not for a time.

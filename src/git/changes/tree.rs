@@ -86,13 +86,13 @@ impl Trees {
     /// and a path that is as it was there would be called unchanged, although the commit takes it back.
     pub(super) fn that_become_parents(&self, merged: Vec<String>) -> Result<Vec<String>, ChangesError> {
         let Some(head) = self.head()?.filter(|_| !merged.is_empty()) else { return Ok(merged) };
-        let ids: Vec<_> = merged.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()).collect();
+        let ids: Vec<_> = merged.iter().filter_map(|hex| self.id(hex)).collect();
         // Where history is cut off, it may not be known.
         let contains = |newer: ObjectId, older: ObjectId| {
             self.repository.merge_base(newer, older).is_ok_and(|base| base.is_some_and(|base| base == older))
         };
         let is_left_out = |hex: &String| {
-            let Ok(id) = ObjectId::from_hex(hex.as_bytes()) else { return false };
+            let Some(id) = self.id(hex) else { return false };
             contains(head, id) || ids.iter().any(|other| *other != id && contains(*other, id))
         };
         Ok(merged.into_iter().filter(|hex| !is_left_out(hex)).collect())
@@ -100,9 +100,13 @@ impl Trees {
 
     /// The top directory of a commit, by its id in hex.
     pub(super) fn top_of_hex(&self, hex: &str) -> Result<Item, ChangesError> {
-        let id = ObjectId::from_hex(hex.as_bytes())
-            .map_err(|_| ChangesError::Commit { name: hex.to_owned(), reason: "it is no object id".to_owned() })?;
-        self.top_of_commit(hex, id)
+        let no_id = || ChangesError::Commit { name: hex.to_owned(), reason: "it is no object id here".to_owned() };
+        self.top_of_commit(hex, self.id(hex).ok_or_else(no_id)?)
+    }
+
+    /// An id of this repository's kind of hash: gix does not survive the other.
+    fn id(&self, hex: &str) -> Option<ObjectId> {
+        ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.kind() == self.hash())
     }
 
     /// The same of several.
@@ -115,7 +119,7 @@ impl Trees {
         if name == "HEAD" {
             return self.top_of_head();
         }
-        if let Some(id) = ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.hash()) {
+        if let Some(id) = self.id(name) {
             return self.top_of_commit(name, id);
         }
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
