@@ -34,6 +34,7 @@ impl From<io::Error> for Flaw {
 
 const MAGIC: &[u8] = b"REFT";
 const CUT_SHORT: Damage = Damage("it is shorter than it says");
+const OVERLAP: Damage = Damage("its index leads to a block that reaches over the index");
 const ASTRAY: Damage = Damage("its index leads to a block that has not what it should");
 
 /// An open table.
@@ -110,8 +111,12 @@ impl<F: Read + Seek> Table<F> {
             if below >= at {
                 return Err(Damage("its index does not lead backwards").into());
             }
+            block = self.block(below)?.ok_or(ASTRAY)?;
+            // Else a table could be made of blocks that reach over each other, and each byte be read as often as there are blocks.
+            if below.saturating_add(block.len) > at {
+                return Err(OVERLAP.into());
+            }
             at = below;
-            block = self.block(at)?.ok_or(ASTRAY)?;
             match block.kind {
                 b'r' => return Ok(Some((block, true))),
                 b'i' => {}
@@ -309,6 +314,22 @@ mod tests {
         assert_eq!(damage(b"\x00\x08b\x25"), "its index does not lead backwards");
         assert_eq!(damage(b"\x00\x08b\x7f"), "its index does not lead backwards");
         assert_eq!(damage(b"\x00\x08b\x00"), ASTRAY.0);
+    }
+
+    #[test]
+    fn an_index_that_leads_to_a_block_that_reaches_over_it_is_damage() {
+        let (refs, lower, upper) =
+            (block(b'r', 24, b"\x00\x08a\x00"), block(b'i', 0, b"\x00\x08a\x00"), block(b'i', 0, b"\x00\x08a\x25"));
+        let position = u64::try_from(24 + refs.len() + lower.len()).expect("a position");
+        let find = |lower: &[u8]| {
+            open(table(1, 0, &[&refs, lower, &upper].concat(), position), 20)
+                .expect("a sound footer")
+                .find(b"a", |_| ())
+        };
+        assert!(matches!(find(&lower), Ok(Some(()))));
+        let mut longer = lower.clone();
+        longer[3] = u8::try_from(lower.len() + upper.len()).expect("a short block");
+        assert!(matches!(find(&longer), Err(Flaw::Damaged(OVERLAP))));
     }
 
     proptest::proptest! {
