@@ -1,6 +1,7 @@
 //! One file per command: its arguments and one `run`. Commands do not call each other.
 
 pub(crate) mod acquire;
+pub(crate) mod agent_hook;
 pub(crate) mod break_;
 pub(crate) mod check;
 pub(crate) mod doctor;
