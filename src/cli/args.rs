@@ -5,7 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use super::commands::{
-    acquire, agent_hook, break_, check, doctor, guard, hook, list, log, policy, prune, release, renew, whoami,
+    acquire, agent_hook, break_, check, doctor, guard, hook, instructions, list, log, policy, prune, release, renew,
+    whoami,
 };
 
 const EXIT_CODES: &str = "\
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Guard(guard::GuardArgs),
     Hook(hook::HookArgs),
     AgentHook(agent_hook::AgentHookArgs),
+    Instructions(instructions::InstructionsArgs),
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
@@ -94,6 +96,7 @@ impl Command {
             Self::Guard(_) => "guard",
             Self::Hook(_) => "hook",
             Self::AgentHook(_) => "agent-hook",
+            Self::Instructions(_) => "instructions",
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",

@@ -1,6 +1,7 @@
 //! The outer ring: parses the command line, reads the environment, renders. Nothing else uses it.
 
 mod agent;
+mod agent_settings;
 mod args;
 mod commands;
 mod context;
@@ -83,6 +84,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::AgentHook(args) => commands::agent_hook::run(&context, args),
         Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
         Command::Hook(args) => commands::hook::run(&context, args),
+        Command::Instructions(args) => commands::instructions::run(&context, args),
         Command::Log(args) => commands::log::run(&context, &args),
         Command::Whoami(args) => commands::whoami::run(&args),
         Command::Policy(args) => commands::policy::run(&context, args),

@@ -12,6 +12,7 @@
 )]
 
 mod cli_agent;
+mod cli_agent_install;
 mod cli_agent_payloads;
 mod cli_attacks;
 mod cli_damage;

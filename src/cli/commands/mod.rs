@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod guard;
 pub(crate) mod hook;
+pub(crate) mod instructions;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod policy;
