@@ -25,7 +25,7 @@ use git_agentlock::{
 use super::{
     args::Global,
     context::{Context, Located, OnBadPolicy},
-    environment::variable,
+    environment::{enter, variable},
     exit::Kind,
     failure::Failure,
     owner,
@@ -33,16 +33,27 @@ use super::{
 };
 
 /// One call of a tool's hook, and where it is to be done.
-pub(super) struct Desk<'g> {
-    pub(super) tool: Tool,
-    pub(super) call: Call,
-    pub(super) global: &'g Global,
-    pub(super) umask: u32,
+pub(super) struct Desk {
+    tool: Tool,
+    call: Call,
+    /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
+    base: Option<PathBuf>,
+    umask: u32,
     /// For people, on stderr.
     pub(super) notes: Vec<String>,
 }
 
-impl Desk<'_> {
+impl Desk {
+    pub(super) fn new(tool: Tool, call: Call, global: &Global, umask: u32) -> Self {
+        let real = |dir: &Path| fs::canonicalize(dir).ok().filter(|dir| dir.is_dir());
+        let told = call.cwd.as_deref().and_then(|dir| real(Path::new(dir)));
+        let base = told.or_else(|| real(global.directory.as_deref()?));
+        if let Some(base) = &base {
+            enter(base);
+        }
+        Self { tool, call, base, umask, notes: Vec::new() }
+    }
+
     pub(super) fn verdict(&mut self) -> Verdict {
         match self.call.event.clone() {
             Event::Edit(paths) => self.edit(&paths),
@@ -65,17 +76,15 @@ impl Desk<'_> {
         })
     }
 
-    /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
-    fn directory(&self) -> Option<PathBuf> {
-        let told = self.call.cwd.as_ref().map(PathBuf::from).filter(|dir| dir.is_dir());
-        told.or_else(|| self.global.directory.clone())
-    }
-
     /// Takes all files of an edit or none. Files that cannot be locked by anybody are let through.
     fn edit(&mut self, paths: &[String]) -> Verdict {
         let told = self.owner().and_then(|owner| match &owner {
             Some(name) => self.take(name, paths).map(|conflicts| (owner, conflicts)),
             None => self.look(paths).map(|conflicts| (owner, conflicts)),
+        });
+        let told = told.and_then(|(owner, conflicts)| match text::unknown(&conflicts) {
+            Some(failure) => Err(failure),
+            None => Ok((owner, conflicts)),
         });
         match told {
             Ok((owner, conflicts)) if !conflicts.is_empty() => {
@@ -103,13 +112,13 @@ impl Desk<'_> {
     }
 
     fn absolute(&self, paths: &[String]) -> Vec<PathBuf> {
-        let base = self.directory().unwrap_or_default();
+        let base = self.base.clone().unwrap_or_default();
         paths.iter().map(|path| base.join(path)).collect()
     }
 
     /// What is in the way of somebody without a name, who can take nothing.
     fn look(&self, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
-        let context = Context::new(self.directory().as_deref(), OnBadPolicy::Refuse, self.umask)?;
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
         let mut conflicts = Vec::new();
         for all in by_store(&context, paths)? {
             let Some(first) = all.first() else { continue };
@@ -126,7 +135,7 @@ impl Desk<'_> {
 
     /// What is in the way; nothing when everything has been taken.
     fn take(&mut self, owner: &Owner, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
-        let context = Context::new(self.directory().as_deref(), OnBadPolicy::Refuse, self.umask)?;
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
         let stores = by_store(&context, paths)?;
         let mut taken: Vec<(FileStore, &Located, Vec<Grant>)> = Vec::new();
         for all in &stores {
@@ -205,7 +214,8 @@ impl Desk<'_> {
         };
         let project = project.map(PathBuf::from).filter(|dir| dir.is_dir());
         let mut done = BTreeSet::new();
-        for dir in [self.directory(), project].into_iter().flatten() {
+        let here = self.base.clone().unwrap_or_else(|| PathBuf::from("."));
+        for dir in std::iter::once(here).chain(project) {
             if let Err(failure) = self.release_in(&dir, &owner, &mut done)
                 && failure.kind != Kind::NoRepository
             {

@@ -1,6 +1,6 @@
 //! Our entries in the settings of other tools: put in behind what is there, and taken out so that the rest is as it was, byte for byte.
 //!
-//! All of it is on texts; [`read`] and [`write`] are for files. The form is the one that all of the tools have: `hooks` at the top, events in it, each a list.
+//! All of it is on texts; [`read`] and [`write`](write()) are for files. The form is the one that all of the tools have: `hooks` at the top, events in it, each a list.
 
 use std::path::Path;
 

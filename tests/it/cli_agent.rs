@@ -290,6 +290,26 @@ fn an_edit_of_several_files_takes_all_or_none() {
     assert_eq!(sandbox.nobody(&other).listed(), ["src/a codex:s"]);
 }
 
+#[test]
+fn a_hook_whose_own_directory_is_gone_works_where_the_tool_says() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let gone = sandbox.root().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let payload = json!({"session_id": "s", "cwd": repo, "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "src/a"}});
+    let script = format!("rmdir '{}'; printf %s '{payload}' | git-agentlock agent-hook claude-code", gone.display());
+    let output = sandbox.command("sh", &gone).args(["-c", &script]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+    assert_eq!(sandbox.nobody(&repo).listed(), ["src/a claude-code:s"]);
+    // Who does not say where, speaks from where the hook runs.
+    let payload = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "b"}});
+    let hook = sandbox.nobody(sandbox.root()).stdin(payload.to_string());
+    assert_eq!(hook.ok(["-C", "r/src", "agent-hook", "claude-code"]).out(), "");
+    assert_eq!(sandbox.nobody(&repo).listed(), ["src/a claude-code:s", "src/b claude-code:s"]);
+    let payload = json!({"session_id": "s", "hook_event_name": "SessionEnd"});
+    sandbox.nobody(&repo).stdin(payload.to_string()).ok(["agent-hook", "claude-code"]);
+    assert!(sandbox.nobody(&repo).listed().is_empty());
+}
+
 /// Makes the store of a repository one that cannot be used.
 fn break_store(repo: &Path) {
     let store = store_of(&repo.join(".git"));
@@ -315,6 +335,24 @@ fn when_it_cannot_be_told_who_holds_a_file_the_policy_decides() {
     policy("[agent]\non-error = \"block\"\n");
     session.is_refused("src/a", &["cannot tell who holds"]);
     session.edits(sandbox.root().join("elsewhere"));
+}
+
+#[test]
+fn a_record_that_cannot_be_read_counts_as_held_unless_the_policy_wants_it_otherwise() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let (one, two) =
+        (Session::new(&sandbox, &repo, "claude-code", "s"), Session::new(&sandbox, &repo, "claude-code", "s2"));
+    one.edits("src/a");
+    fs::write(&records(&store_of(&repo.join(".git")))[0], "noise").unwrap();
+    two.is_refused(
+        "src/a",
+        &["cannot tell who holds", "unknown owner", "git agentlock doctor", "the edit was refused"],
+    );
+    two.edits("src/b");
+    fs::write(repo.join(".git/agentlock.toml"), "[agent]\non-error = \"allow\"\n").unwrap();
+    let ran = two.try_edit("src/a");
+    assert_eq!((ran.code(), refusal(&ran)), (0, None));
+    ran.err_has(&["let through without a lock"]);
 }
 
 #[test]

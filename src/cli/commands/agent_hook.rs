@@ -108,7 +108,7 @@ fn of_tool(tool: Tool, global: &Global, umask: u32) -> Output {
         .and_then(|bytes| payload::read(tool, &bytes).map_err(|error| error.to_string()))
     {
         Ok(call) => {
-            let mut desk = Desk { tool, call, global, umask, notes: Vec::new() };
+            let mut desk = Desk::new(tool, call, global, umask);
             let verdict = desk.verdict();
             output.notes = desk.notes;
             verdict

@@ -64,6 +64,14 @@ fn words(paths: &[PathBuf]) -> Option<String> {
     (paths.len() <= MAX_PATHS).then(|| paths.iter().map(|path| word(path)).collect::<Option<String>>()).flatten()
 }
 
+/// That nobody knows who holds the files, when that is all that is in the way.
+pub(crate) fn unknown(conflicts: &[Conflict]) -> Option<Failure> {
+    let first = conflicts.first()?;
+    let is_unknown = conflicts.iter().all(|conflict| matches!(conflict.holder, Holder::Unknown { .. }));
+    let told = || Failure::new(Kind::Damaged, human::held_by(&first.holder)).hint(Kind::Damaged.remedy_of_holder());
+    is_unknown.then(told)
+}
+
 /// That it cannot be told who holds the files, and what comes of it.
 pub(crate) fn cannot_tell(failure: &Failure, paths: &[String], is_refused: bool) -> String {
     let shown: Vec<String> = paths.iter().take(MAX_PATHS).map(|path| escape(path.as_bytes())).collect();
