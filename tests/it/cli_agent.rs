@@ -434,8 +434,9 @@ fn nothing_but_the_answer_is_on_stdout() {
     let agent = sandbox.nobody(&repo).stdin("{}");
     assert_eq!(agent.ok(["--quiet", "agent-hook", "cursor"]).out(), "{}\n", "it is waited for");
     assert_eq!(agent.ok(["agent-hook", "claude-code"]).out(), "");
-    agent.expect(2, ["--json", "agent-hook", "claude-code"]);
-    sandbox.nobody(&repo).expect(2, ["agent-hook"]).err_has(&["no agent tool was named", "claude-code"]);
+    let nobody = sandbox.nobody(&repo);
+    nobody.expect(2, ["--json", "agent-hook", "claude-code"]);
+    nobody.expect(2, ["agent-hook"]).err_has(&["no agent tool was named", "claude-code"]);
 }
 
 #[test]
