@@ -22,6 +22,8 @@
 //! | [`locks`] | what a record means, and the decisions: acquire, renew, release, break, prune; whose turn it is; check and list only look |
 //! | [`git`] | which repository, work tree and path a spelling names; which paths a commit changes |
 //! | [`guard`] | which of them it must not change |
+//! | [`harness`] | what agent tools ask before they edit, and how they want to be answered |
+//! | [`install`] | hooks put beside what is there |
 //!
 //! Rules are pure functions from *records seen + request + now* to *answer + changes*; a [`Store`](store::Store) runs them;
 //! only the binary reads the environment or prints (gix' own reading of `GIT_*` is the one exception). ARCHITECTURE.md lists the invariants.
@@ -37,6 +39,7 @@ pub mod clock;
 pub mod duration;
 pub mod git;
 pub mod guard;
+pub mod harness;
 pub mod install;
 pub mod locks;
 pub mod owner;

@@ -4,7 +4,10 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use super::commands::{acquire, break_, check, doctor, guard, hook, list, log, policy, prune, release, renew, whoami};
+use super::commands::{
+    acquire, agent_hook, break_, check, doctor, guard, hook, instructions, list, log, policy, prune, release, renew,
+    whoami,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes, the same for every command:
@@ -72,6 +75,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     Guard(guard::GuardArgs),
     Hook(hook::HookArgs),
+    AgentHook(agent_hook::AgentHookArgs),
+    Instructions(instructions::InstructionsArgs),
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
@@ -90,6 +95,8 @@ impl Command {
             Self::Doctor(_) => "doctor",
             Self::Guard(_) => "guard",
             Self::Hook(_) => "hook",
+            Self::AgentHook(_) => "agent-hook",
+            Self::Instructions(_) => "instructions",
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",

@@ -14,7 +14,7 @@ use git_agentlock::{
         locate::{Environment, Locator, Place, Taken},
     },
     locks::Locks,
-    policy::{Loaded, Policy, WorkTreeScope, load},
+    policy::{Loaded, OnError, Policy, WorkTreeScope, load},
     resource::{NamedId, Project, Resource, Scope, Target, path_bytes},
     store::file::FileStore,
 };
@@ -257,6 +257,25 @@ impl Context {
         Ok(loaded)
     }
 
+    /// Whether an agent tool's edit is to be refused when it cannot be told who holds the file. When nobody has said so it is where leases are kept:
+    /// who has never taken any must not be kept from their work. `place` is a directory of the repository.
+    pub(crate) fn refuses_on_error(directory: Option<&Path>, umask: u32) -> bool {
+        let context = Self::new(directory, OnBadPolicy::Warn, umask).ok();
+        let repository = context.as_ref().and_then(|context| context.locator.repository_here().ok().flatten());
+        let policy = load(policy_files::layers(repository.as_deref())).policy;
+        if policy.agent_on_error() == OnError::Allow || policy.gives_agent_on_error() {
+            return policy.agent_on_error() == OnError::Block;
+        }
+        let lock_dir = variable("AGENT_REGISTRY_LOCK_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let known = lock_dir.as_deref().or(policy.store_dir()).map(|dir| dir.join("v1"));
+        let found = known.or_else(|| match repository {
+            Some(repository) => Some(FileStore::in_git_dir(&repository.common_dir).dir()),
+            None => git_dir_above(directory?).map(|git_dir| FileStore::in_git_dir(&git_dir).dir()),
+        });
+        // What cannot be looked for may be there.
+        found.is_some_and(|dir| !matches!(dir.try_exists(), Ok(false)))
+    }
+
     /// The lock service on a store.
     pub(crate) fn locks<'a>(&'a self, store: &'a FileStore, policy: &Policy) -> Locks<'a> {
         Locks {
@@ -370,4 +389,9 @@ impl Context {
             }
         }
     }
+}
+
+/// The git directory of a repository that cannot be opened: the nearest `.git` above, whatever is in it.
+fn git_dir_above(directory: &Path) -> Option<PathBuf> {
+    directory.ancestors().map(|dir| dir.join(".git")).find(|git_dir| git_dir.symlink_metadata().is_ok())
 }

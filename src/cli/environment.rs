@@ -65,6 +65,12 @@ pub(super) fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Fai
     }
 }
 
+/// Makes a directory the current one. Who is started in a directory that is gone can work in another one only from there.
+pub(super) fn enter(directory: &Path) {
+    // When that fails, what is to be done there fails and says so.
+    let _ = std::env::set_current_dir(directory);
+}
+
 #[cfg(unix)]
 pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()

@@ -204,6 +204,7 @@ pub(crate) fn failure(error: &InstallError) -> Failure {
             let hook = path.file_name().and_then(|name| Hook::named(name.to_str()?)).unwrap_or(Hook::PreCommit);
             remedy_of_edited(hook)
         }
+        InstallError::NoText { .. } => "nothing was changed; see what it is, and move it away if it is not needed".to_owned(),
         InstallError::Unsettled { .. } => "try again when the other installer has ended".to_owned(),
     };
     Failure::new(Kind::Hook, error.to_string()).hint(hint)
@@ -217,6 +218,20 @@ pub(crate) fn program() -> Result<PathBuf, Failure> {
     })?;
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     Ok(on_path().filter(|named| named.is_absolute() && real(named) == real(&this)).unwrap_or(this))
+}
+
+/// The same as a word of a shell, for the settings of other tools; with `by_name` only its name, if it is found by that.
+pub(crate) fn program_word(by_name: bool) -> Result<String, Failure> {
+    let program = program()?;
+    if by_name && on_path().is_some_and(|named| named == program) {
+        return Ok("git-agentlock".to_owned());
+    }
+    let text = program.to_str().ok_or_else(|| {
+        let shown = escape_path(&program);
+        Failure::new(Kind::Hook, format!("the path of this program is not Unicode: {shown}")).hint("put it on PATH")
+    })?;
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:".contains(c));
+    Ok(if is_plain { text.to_owned() } else { git_agentlock::harness::shell::quoted(text) })
 }
 
 fn on_path() -> Option<PathBuf> {

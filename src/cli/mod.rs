@@ -1,5 +1,7 @@
 //! The outer ring: parses the command line, reads the environment, renders. Nothing else uses it.
 
+mod agent;
+mod agent_settings;
 mod args;
 mod commands;
 mod context;
@@ -64,6 +66,11 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
     if let Command::Guard(args) = &command {
         return Ok(commands::guard::run(args, global, umask));
     }
+    if let Command::AgentHook(args) = &command
+        && let Some(answer) = commands::agent_hook::answer(args, global, umask)
+    {
+        return answer;
+    }
     let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
     let output = match command {
         Command::Acquire(args) => commands::acquire::run(&context, args, global),
@@ -74,8 +81,10 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Prune(args) => commands::prune::run(&context, &args),
         Command::Break(args) => commands::break_::run(&context, args),
         Command::Doctor(args) => commands::doctor::run(&context, args),
+        Command::AgentHook(args) => commands::agent_hook::run(&context, args),
         Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
         Command::Hook(args) => commands::hook::run(&context, args),
+        Command::Instructions(args) => commands::instructions::run(&context, args),
         Command::Log(args) => commands::log::run(&context, &args),
         Command::Whoami(args) => commands::whoami::run(&args),
         Command::Policy(args) => commands::policy::run(&context, args),

@@ -30,6 +30,11 @@ pub(crate) struct Output {
     pub(crate) text: String,
     /// On stdout instead of `text`, byte for byte.
     pub(crate) raw: Option<Vec<u8>>,
+    /// Whether stdout is an answer to a program that waits for it, `--quiet` or not.
+    pub(crate) is_answer: bool,
+    /// A refusal that is in the answer. When that cannot be written it is told on stderr, with the exit code by which agent tools know one: they take
+    /// every other one for consent.
+    pub(crate) refusal: Option<String>,
     /// For people, on stderr.
     pub(crate) notes: Vec<String>,
     /// On stderr, and in JSON.
@@ -90,7 +95,7 @@ impl Output {
             let gravest = gravest.map(|failure| Failure { hints: self.all_hints(), ..failure });
             self.document.finish(exit == Exit::Done, &self.warnings, &self.notes, gravest.as_ref());
             write_raw(self.document.to_line().as_bytes())
-        } else if global.quiet {
+        } else if global.quiet && !self.is_answer {
             Ok(())
         } else if let Some(raw) = &self.raw {
             write_raw(raw)
@@ -99,6 +104,10 @@ impl Output {
         };
         match printed {
             Ok(()) => exit,
+            Err(_) if self.refusal.is_some() => {
+                say(global.color, ERROR, "error", self.refusal.as_deref().unwrap_or_default());
+                Exit::Usage
+            }
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
             Err(error) if self.has_changed => {
                 say(global.color, WARNING, "warning", &format!("done, but the result could not be printed: {error}"));

@@ -34,6 +34,12 @@ pub(crate) fn of(option: Option<&OsStr>) -> Result<Option<KnownOwner>, Failure> 
     session.map(|(id, tool, name)| known_owner(id, tool, name)).transpose()
 }
 
+/// The owner that `AGENTLOCK_OWNER` names; `Ok(None)` when it is not set.
+pub(crate) fn by_variable() -> Result<Option<Owner>, Failure> {
+    let known = variable("AGENTLOCK_OWNER").map(|name| known_owner(name, "", "AGENTLOCK_OWNER")).transpose()?;
+    Ok(known.map(|known| known.owner))
+}
+
 /// The owner, for commands that cannot do without.
 pub(crate) fn required(option: Option<&OsStr>) -> Result<Owner, Failure> {
     match of(option)? {

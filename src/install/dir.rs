@@ -79,7 +79,10 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// A complete file under a name of its own, to be given its real name by a rename.
 pub(super) fn prepare(dir: &Path, text: &[u8], umask: u32) -> Result<PathBuf, InstallError> {
-    let mode = mode_of_hook(dir, umask);
+    prepare_with_mode(dir, text, mode_of_hook(dir, umask))
+}
+
+fn prepare_with_mode(dir: &Path, text: &[u8], mode: u32) -> Result<PathBuf, InstallError> {
     let (path, mut file) = loop {
         let path = unused_name(dir);
         match system::create_new(&path, mode) {
@@ -93,6 +96,59 @@ pub(super) fn prepare(dir: &Path, text: &[u8], umask: u32) -> Result<PathBuf, In
         failed("write", &path)(error)
     })?;
     Ok(path)
+}
+
+/// The whole of a settings file; `None` when nothing is there.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>, InstallError> {
+    const MOST_BYTES: u64 = 16 * 1024 * 1024;
+    let unusable = |reason| InstallError::NoText { path: path.to_owned(), reason };
+    let meta = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
+            return Ok(None);
+        }
+        meta => meta.map_err(failed("look at", path))?,
+    };
+    if !meta.is_file() {
+        return Err(unusable("it is not a regular file"));
+    }
+    if meta.len() > MOST_BYTES {
+        return Err(unusable("it has more than 16 MiB"));
+    }
+    let bytes = fs::read(path).map_err(failed("read", path))?;
+    String::from_utf8(bytes).map(Some).map_err(|_| unusable("it is not UTF-8"))
+}
+
+/// Replaces a settings file, if it still is what it was. A link stays, and what it leads to is replaced.
+pub(super) fn replace_text(
+    path: &Path,
+    before: Option<&str>,
+    after: Option<&str>,
+    umask: u32,
+) -> Result<(), InstallError> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    let real =
+        if before.is_some() { fs::canonicalize(path).map_err(failed("look at", path))? } else { path.to_owned() };
+    let dir = real.parent().unwrap_or(Path::new("."));
+    ensure(dir, umask)?;
+    let _turn = Turn::take(dir);
+    if read_text(path)?.as_deref() != before {
+        return Err(InstallError::Unsettled { path: path.to_owned() });
+    }
+    let Some(after) = after.or(is_link.then_some("{}\n")) else {
+        return remove(&real);
+    };
+    let known = before.and_then(|_| system::mode_of(&real)).map(|mode| mode & 0o7777);
+    let temporary = prepare_with_mode(dir, after.as_bytes(), known.unwrap_or(0o666 & !umask))?;
+    let renamed = match before {
+        Some(_) => fs::rename(&temporary, &real),
+        None => rename_new(&temporary, &real),
+    };
+    renamed.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed("replace", path)(error)
+    })?;
+    sync(dir);
+    Ok(())
 }
 
 const TEMPORARY: &str = ".agentlock-hook-";

@@ -6,13 +6,18 @@
 //!
 //! What this cannot do: keep another tool from replacing our hook later. [`look::look`] tells.
 
+pub mod block;
 mod dir;
 pub mod hooks;
+mod json;
 pub mod look;
 pub mod manager;
+pub mod settings;
 pub mod stub;
 
 use std::{io, path::PathBuf};
+
+pub use json::SyntaxError;
 
 use crate::text::escape_path;
 
@@ -131,6 +136,14 @@ pub enum InstallError {
     Edited {
         /// The hook.
         path: PathBuf,
+    },
+    /// A settings file is no text.
+    #[error("{} cannot be edited: {reason}", escape_path(path))]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: &'static str,
     },
     /// Something else changes the hook all the time.
     #[error("{} is being changed by somebody else", escape_path(path))]

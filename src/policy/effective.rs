@@ -139,4 +139,10 @@ impl Policy {
     pub fn agent_on_error(&self) -> OnError {
         self.on_error.value
     }
+
+    /// Whether somebody has said so, and not only the built-in policy.
+    #[must_use]
+    pub fn gives_agent_on_error(&self) -> bool {
+        self.on_error.origin.kind != super::LayerKind::Embedded
+    }
 }

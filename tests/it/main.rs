@@ -11,6 +11,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod cli_agent;
+mod cli_agent_install;
+mod cli_agent_payloads;
 mod cli_attacks;
 mod cli_damage;
 mod cli_faults;

@@ -55,7 +55,7 @@ fn code(text: &str) -> String {
 }
 
 /// What a top-level module may use of the others (DESIGN §7: arrows only go down). What is not named here is the binary's.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("text", &[]),
     ("duration", &["text"]),
     ("owner", &["text"]),
@@ -67,6 +67,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("locks", &["clock", "duration", "owner", "record", "resource", "store"]),
     ("git", &["resource", "text"]),
     ("guard", &["clock", "locks", "owner", "record", "resource", "store"]),
+    ("harness", &["owner"]),
     ("install", &["resource", "text"]),
     ("lib", &[]),
 ];

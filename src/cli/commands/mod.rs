@@ -1,11 +1,13 @@
 //! One file per command: its arguments and one `run`. Commands do not call each other.
 
 pub(crate) mod acquire;
+pub(crate) mod agent_hook;
 pub(crate) mod break_;
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod guard;
 pub(crate) mod hook;
+pub(crate) mod instructions;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod policy;

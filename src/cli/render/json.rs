@@ -77,7 +77,7 @@ impl Document {
 
 /// The same JSON with everything that a terminal must not get as `\uNNNN`. JSON leaves DEL, the C1 controls and what turns the reading
 /// direction as they are; outside of strings there are none.
-fn spelt_out(json: &str) -> String {
+pub(crate) fn spelt_out(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if git_agentlock::text::is_deceptive(c) {

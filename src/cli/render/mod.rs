@@ -1,5 +1,6 @@
 //! How results look: [`json`] for programs, [`human`] for people.
 
 pub(crate) mod advice;
+pub(crate) mod agent;
 pub(crate) mod human;
 pub(crate) mod json;

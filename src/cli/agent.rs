@@ -1,0 +1,307 @@
+//! Does for an agent tool's hook what it asks for: takes the leases of an edit, gives back those of a session.
+//!
+//! Nothing here fails: an edit is let through or refused, and what cannot be told is for the policy to decide.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use git_agentlock::{
+    harness::{
+        self, Tool,
+        answer::Verdict,
+        payload::{Call, Event},
+        shell,
+    },
+    locks::{Acquired, Conflict, GiveBack, Grant, Request},
+    owner::Owner,
+    resource::Resource,
+    store::file::FileStore,
+};
+
+use super::{
+    args::Global,
+    context::{Context, Located, OnBadPolicy},
+    environment::{enter, variable},
+    exit::Kind,
+    failure::Failure,
+    owner,
+    render::agent as text,
+};
+
+/// One call of a tool's hook, and where it is to be done.
+pub(super) struct Desk {
+    tool: Tool,
+    call: Call,
+    /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
+    base: Option<PathBuf>,
+    umask: u32,
+    /// For people, on stderr.
+    pub(super) notes: Vec<String>,
+}
+
+impl Desk {
+    pub(super) fn new(tool: Tool, call: Call, global: &Global, umask: u32) -> Self {
+        let real = |dir: &Path| fs::canonicalize(dir).ok().filter(|dir| dir.is_dir());
+        let told = call.cwd.as_deref().and_then(|dir| real(Path::new(dir)));
+        let base = told.or_else(|| real(global.directory.as_deref()?));
+        if let Some(base) = &base {
+            enter(base);
+        }
+        Self { tool, call, base, umask, notes: Vec::new() }
+    }
+
+    pub(super) fn verdict(&mut self) -> Verdict {
+        match self.call.event.clone() {
+            Event::Edit(paths) => self.edit(&paths),
+            Event::Shell { command, input } => self.shell(&command, input),
+            Event::SessionStart => self.begin(),
+            Event::SessionEnd => self.end(),
+            Event::AgentEnd if self.call.agent.is_some() => self.end(),
+            Event::AgentEnd | Event::Other => Verdict::Pass,
+            Event::Unclear(what) => {
+                self.notes.push(format!("note: {what}: let through without a lock"));
+                Verdict::Pass
+            }
+        }
+    }
+
+    fn owner(&self) -> Result<Option<Owner>, Failure> {
+        let (session, agent) = (self.call.session.as_deref(), self.call.agent.as_deref());
+        harness::owner(self.tool, owner::by_variable()?.as_ref(), session, agent).map_err(|error| {
+            Failure::invalid(format!("a sub-agent cannot be named: {error}")).hint("set a shorter AGENTLOCK_OWNER")
+        })
+    }
+
+    /// Takes all files of an edit or none. Files that cannot be locked by anybody are let through.
+    fn edit(&mut self, paths: &[String]) -> Verdict {
+        let told = self.owner().and_then(|owner| match &owner {
+            Some(name) => self.take(name, paths).map(|conflicts| (owner, conflicts)),
+            None => self.look(paths).map(|conflicts| (owner, conflicts)),
+        });
+        let told = told.and_then(|(owner, conflicts)| match text::unknown(&conflicts) {
+            Some(failure) => Err(failure),
+            None => Ok((owner, conflicts)),
+        });
+        match told {
+            Ok((owner, conflicts)) if !conflicts.is_empty() => {
+                Verdict::Deny(text::refused(&conflicts, owner.as_ref(), &self.absolute(paths)))
+            }
+            Ok((Some(_), _)) => Verdict::Pass,
+            Ok((None, _)) => {
+                let who = "neither the tool nor AGENTLOCK_OWNER says who edits";
+                self.notes.push(format!("note: {who}: let through without a lock"));
+                Verdict::Pass
+            }
+            Err(failure) => {
+                // Where the file is, there is the policy that decides.
+                let absolute = self.absolute(paths);
+                let near = absolute.iter().find_map(|path| path.ancestors().skip(1).find(|dir| dir.is_dir()));
+                let refuses = Context::refuses_on_error(near, self.umask);
+                let told = text::cannot_tell(&failure, paths, refuses);
+                if refuses {
+                    return Verdict::Deny(told);
+                }
+                self.notes.push(format!("warning: {told}"));
+                Verdict::Warn(told)
+            }
+        }
+    }
+
+    fn absolute(&self, paths: &[String]) -> Vec<PathBuf> {
+        let base = self.base.clone().unwrap_or_default();
+        paths.iter().map(|path| base.join(path)).collect()
+    }
+
+    /// What is in the way of somebody without a name, who can take nothing.
+    fn look(&self, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
+        let mut conflicts = Vec::new();
+        for all in by_store(&context, paths)? {
+            let Some(first) = all.first() else { continue };
+            let store = context.one_store(&all)?;
+            let wants: Vec<Resource> = all.iter().map(|one| one.resource.clone()).collect();
+            let reports = context.locks(&store, &first.policy.policy).check(&wants)?;
+            for (wanted, report) in wants.iter().zip(&reports) {
+                let holders = report.foreign(None);
+                conflicts.extend(holders.map(|holder| Conflict { wanted: wanted.clone(), holder: holder.clone() }));
+            }
+        }
+        Ok(conflicts)
+    }
+
+    /// What is in the way; nothing when everything has been taken.
+    fn take(&mut self, owner: &Owner, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
+        let stores = by_store(&context, paths)?;
+        let mut taken: Vec<(FileStore, &Located, Vec<Grant>)> = Vec::new();
+        for all in &stores {
+            let Some(first) = all.first() else { continue };
+            let store = context.one_store(all)?;
+            let told = context.locks(&store, &first.policy.policy).acquire(&request(owner, all));
+            let conflicts = match told {
+                Ok(told) => {
+                    self.notes.extend(told.warnings.iter().map(|warning| format!("warning: {warning}")));
+                    match told.value {
+                        Acquired::Granted(grants) => {
+                            taken.push((store, first, grants));
+                            continue;
+                        }
+                        Acquired::Refused(conflicts) => Ok(conflicts),
+                    }
+                }
+                Err(error) => Err(Failure::from(error)),
+            };
+            give_back(&context, owner, &taken);
+            return conflicts;
+        }
+        self.notes.extend(context.take_warnings().into_iter().map(|warning| format!("warning: {warning}")));
+        Ok(Vec::new())
+    }
+
+    /// Gives a command its agent's name, where its shell would not know it.
+    fn shell(&mut self, command: &str, mut input: serde_json::Map<String, serde_json::Value>) -> Verdict {
+        let is_known = self.tool.names_its_session_to_shells() || variable("AGENTLOCK_OWNER").is_some();
+        if !self.tool.can_rewrite_commands() || (is_known && self.call.agent.is_none()) {
+            return Verdict::Pass;
+        }
+        let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
+        match shell::with_owner(command, &owner) {
+            Some(command) => {
+                input.insert("command".to_owned(), command.into());
+                Verdict::Rewrite(input)
+            }
+            None => Verdict::Pass,
+        }
+    }
+
+    /// Gives the shells of a session its name: by the file that the tool reads before each command, or by telling the model.
+    fn begin(&mut self) -> Verdict {
+        // What is in the environment already reaches the shells as well.
+        let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
+        if variable("AGENTLOCK_OWNER").is_some() {
+            return Verdict::Pass;
+        }
+        let names: &[&str] = match self.tool {
+            Tool::ClaudeCode => &["CLAUDE_ENV_FILE"],
+            Tool::Codex => &["CODEX_ENV_FILE", "CLAUDE_ENV_FILE"],
+            Tool::Gemini | Tool::Cursor => &[],
+        };
+        if let Some(file) = names.iter().find_map(|name| variable(name)).map(PathBuf::from) {
+            if let Err(error) = persist(&file, &shell::export(&owner)) {
+                let shown = git_agentlock::text::escape_path(&file);
+                self.notes.push(format!("warning: AGENTLOCK_OWNER cannot be written to {shown}: {error}"));
+            }
+            return Verdict::Pass;
+        }
+        if self.tool.names_its_session_to_shells() || self.tool.can_rewrite_commands() {
+            return Verdict::Pass;
+        }
+        Verdict::Tell(text::say_who(&owner, self.tool))
+    }
+
+    /// Gives back all leases of a session and its sub-agents, or of one sub-agent. Those in other repositories end when their time is up.
+    fn end(&mut self) -> Verdict {
+        let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
+        let project = match self.tool {
+            Tool::ClaudeCode => variable("CLAUDE_PROJECT_DIR"),
+            Tool::Gemini => variable("GEMINI_PROJECT_DIR"),
+            Tool::Cursor => variable("CURSOR_PROJECT_DIR"),
+            Tool::Codex => None,
+        };
+        let project = project.map(PathBuf::from).filter(|dir| dir.is_dir());
+        let mut done = BTreeSet::new();
+        let here = self.base.clone().unwrap_or_else(|| PathBuf::from("."));
+        for dir in std::iter::once(here).chain(project) {
+            if let Err(failure) = self.release_in(&dir, &owner, &mut done)
+                && failure.kind != Kind::NoRepository
+            {
+                let message = &failure.message;
+                self.notes.push(format!("warning: leases of {owner} stay until their time is up: {message}"));
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn release_in(&mut self, dir: &Path, owner: &Owner, done: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
+        let context = Context::new(Some(dir), OnBadPolicy::Warn, self.umask)?;
+        let whole = context.whole_unwarned()?;
+        let locks = context.locks(&whole.store, &whole.policy.policy);
+        let leases = locks.list()?.leases;
+        let ending: BTreeSet<&Owner> =
+            leases.iter().map(|lease| &lease.owner).filter(|holder| harness::ends_with(owner, holder)).collect();
+        if !done.insert(whole.store.dir().join(format!("{:?}", whole.project))) {
+            return Ok(());
+        }
+        for holder in ending {
+            let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false))?;
+            self.notes.extend(told.warnings.into_iter().map(|warning| format!("warning: {warning}")));
+        }
+        Ok(())
+    }
+}
+
+/// What an edit needs, one group for each store.
+fn by_store(context: &Context, paths: &[String]) -> Result<Vec<Vec<Located>>, Failure> {
+    let mut stores: Vec<Vec<Located>> = Vec::new();
+    for path in paths {
+        for located in lockable(context, path)? {
+            match stores.iter_mut().find(|all| all.first().is_some_and(|one| one.store_dir == located.store_dir)) {
+                Some(all) => all.push(located),
+                None => stores.push(vec![located]),
+            }
+        }
+    }
+    Ok(stores)
+}
+
+/// The resources that an edit of a path needs; none when nobody could lock it: outside of any repository, git's own files, a directory.
+fn lockable(context: &Context, path: &str) -> Result<Vec<Located>, Failure> {
+    match context.locate(path.as_bytes(), false) {
+        Ok(located) => {
+            let files = located.into_iter().map(|(located, _)| located);
+            Ok(files.filter(|located| !located.resource.is_area()).collect())
+        }
+        Err(failure) if matches!(failure.kind, Kind::NoRepository | Kind::Invalid) => Ok(Vec::new()),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn request(owner: &Owner, all: &[Located]) -> Request {
+    let ttl = |one: &Located| one.policy.policy.ttl(&one.resource.target).default.value;
+    let wants = all.iter().map(|one| (one.resource.clone(), ttl(one))).collect();
+    Request { owner: owner.clone(), wants, reason: None, pid: std::process::id() }
+}
+
+/// Takes back what was granted in other stores, when one of them refuses. What cannot be given back ends by itself.
+fn give_back(context: &Context, owner: &Owner, taken: &[(FileStore, &Located, Vec<Grant>)]) {
+    for (store, first, grants) in taken {
+        let fresh = grants.iter().filter(|grant| grant.fresh);
+        let items: Vec<GiveBack> = fresh
+            .map(|grant| GiveBack { resource: grant.lease.resource.clone(), token: Some(grant.lease.token) })
+            .collect();
+        let _ = context.locks(store, &first.policy.policy).release(owner, &items);
+    }
+}
+
+/// Adds a line to the file from which a tool takes variables for its shells. A session that goes on asks again.
+fn persist(file: &Path, line: &str) -> io::Result<()> {
+    const MAX_BYTES: u64 = 1 << 20;
+    let mut known = String::new();
+    match fs::metadata(file) {
+        Ok(meta) if !meta.is_file() => return Err(io::Error::other("it is not a regular file")),
+        Ok(_) => {
+            fs::File::open(file)?.take(MAX_BYTES).read_to_string(&mut known)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    if known.lines().any(|known| known == line) {
+        return Ok(());
+    }
+    let start = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
+    fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(format!("{start}{line}\n").as_bytes())
+}

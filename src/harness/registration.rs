@@ -1,0 +1,116 @@
+//! How a tool is told to ask: which of its events, and where that is written down.
+
+use serde_json::{Value, json};
+
+use super::Tool;
+
+/// The file of a tool that lists its hooks.
+#[must_use]
+pub fn file_name(tool: Tool) -> &'static str {
+    match tool {
+        Tool::ClaudeCode => ".claude/settings.json",
+        Tool::Codex => ".codex/hooks.json",
+        Tool::Gemini => ".gemini/settings.json",
+        Tool::Cursor => ".cursor/hooks.json",
+    }
+}
+
+/// The directory for all projects of a user is in their home, unless this variable names another.
+#[must_use]
+pub fn home_variable(tool: Tool) -> Option<&'static str> {
+    match tool {
+        Tool::ClaudeCode => Some("CLAUDE_CONFIG_DIR"),
+        Tool::Codex => Some("CODEX_HOME"),
+        Tool::Gemini | Tool::Cursor => None,
+    }
+}
+
+/// What a new file has beside its hooks.
+#[must_use]
+pub fn preamble(tool: Tool) -> &'static [(&'static str, u64)] {
+    match tool {
+        Tool::Cursor => &[("version", 1)],
+        Tool::ClaudeCode | Tool::Codex | Tool::Gemini => &[],
+    }
+}
+
+/// The command that a tool runs, `program` being how this program is called there.
+#[must_use]
+pub fn command(tool: Tool, program: &str) -> String {
+    format!("{program} {}", ending(tool))
+}
+
+/// Whether a hook of a tool's is ours: it runs this program, wherever that is.
+#[must_use]
+pub fn is_ours(tool: Tool, entry: &Value) -> bool {
+    let runs_us = |hook: &Value| {
+        let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+        command.contains("agentlock") && command.trim_end().ends_with(&ending(tool))
+    };
+    match entry.get("hooks").and_then(Value::as_array) {
+        Some(hooks) => !hooks.is_empty() && hooks.iter().all(runs_us),
+        None => runs_us(entry),
+    }
+}
+
+fn ending(tool: Tool) -> String {
+    format!("agent-hook {}", tool.name())
+}
+
+/// Each event that matters with the entry to be put under it.
+#[must_use]
+pub fn entries(tool: Tool, program: &str) -> Vec<(&'static str, Value)> {
+    const SECONDS: u64 = 60;
+    let command = command(tool, program);
+    let hook = match tool {
+        Tool::ClaudeCode | Tool::Codex => json!({ "type": "command", "command": command, "timeout": SECONDS }),
+        Tool::Gemini => json!({ "name": "git-agentlock", "type": "command", "command": command, "timeout": 60_000 }),
+        Tool::Cursor => json!({ "command": command, "timeout": SECONDS }),
+    };
+    let entry = |matcher: Option<&str>| {
+        let mut entry = if tool == Tool::Cursor { hook.clone() } else { json!({ "hooks": [hook] }) };
+        if let (Some(matcher), Some(entry)) = (matcher, entry.as_object_mut()) {
+            entry.insert("matcher".to_owned(), matcher.into());
+        }
+        entry
+    };
+    let (before, matcher, others): (_, _, &[&'static str]) = match tool {
+        Tool::ClaudeCode => {
+            ("PreToolUse", "Edit|MultiEdit|Write|NotebookEdit|Bash", &["SessionStart", "SessionEnd", "SubagentStop"])
+        }
+        // Codex has no event for the end of a session.
+        Tool::Codex => ("PreToolUse", "apply_patch|Edit|Write|Bash", &["SessionStart", "SubagentStop"]),
+        Tool::Gemini => {
+            ("BeforeTool", "write_file|replace|edit|smart_edit|run_shell_command", &["SessionStart", "SessionEnd"])
+        }
+        Tool::Cursor => (
+            "preToolUse",
+            "Write|Edit|MultiEdit|StrReplace|Delete|ApplyPatch|EditNotebook|NotebookEdit",
+            &["sessionStart", "sessionEnd", "subagentStop"],
+        ),
+    };
+    std::iter::once((before, entry(Some(matcher)))).chain(others.iter().map(|event| (*event, entry(None)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_known_again_wherever_the_program_is() {
+        for tool in Tool::ALL {
+            for program in ["git-agentlock", "'/opt/my tools/git-agentlock'", "git agentlock"] {
+                for (event, entry) in entries(tool, program) {
+                    assert!(is_ours(tool, &entry), "{event}");
+                    let others = Tool::ALL.into_iter().filter(|other| *other != tool);
+                    assert!(others.into_iter().all(|other| !is_ours(other, &entry)), "{event}");
+                }
+            }
+            let foreign = [json!({}), json!(7), json!({"hooks": []}), json!({"command": "x agent-hook"})];
+            assert!(foreign.iter().all(|entry| !is_ours(tool, entry)));
+        }
+        // Somebody has put a hook of theirs beside ours: not ours alone.
+        let mixed = json!({"hooks": [{"command": "git-agentlock agent-hook codex"}, {"command": "theirs"}]});
+        assert!(!is_ours(Tool::Codex, &mixed));
+    }
+}
