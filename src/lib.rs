@@ -22,6 +22,7 @@
 //! | [`locks`] | what a record means, and the decisions: acquire, renew, release, break, prune; whose turn it is; check and list only look |
 //! | [`git`] | which repository, work tree and path a spelling names; which paths a commit changes |
 //! | [`guard`] | which of them it must not change |
+//! | [`run`] | leases for as long as a command runs |
 //!
 //! Rules are pure functions from *records seen + request + now* to *answer + changes*; a [`Store`](store::Store) runs them;
 //! only the binary reads the environment or prints (gix' own reading of `GIT_*` is the one exception). ARCHITECTURE.md lists the invariants.
@@ -43,5 +44,6 @@ pub mod owner;
 pub mod policy;
 pub mod record;
 pub mod resource;
+pub mod run;
 pub mod store;
 pub mod text;

@@ -13,6 +13,7 @@ mod owner;
 mod policy_files;
 mod render;
 mod signals;
+mod taking;
 mod targets;
 mod trial;
 mod values;

@@ -55,7 +55,7 @@ fn code(text: &str) -> String {
 }
 
 /// What a top-level module may use of the others (DESIGN §7: arrows only go down). What is not named here is the binary's.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("text", &[]),
     ("duration", &["text"]),
     ("owner", &["text"]),
@@ -68,6 +68,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("git", &["resource", "text"]),
     ("guard", &["clock", "locks", "owner", "record", "resource", "store"]),
     ("install", &["resource", "text"]),
+    ("run", &["clock", "duration", "locks", "record", "resource", "store"]),
     ("lib", &[]),
 ];
 
