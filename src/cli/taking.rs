@@ -42,9 +42,9 @@ pub(crate) struct Wanted {
 }
 
 impl Terms {
-    pub(crate) fn read(self) -> Result<Wanted, Failure> {
+    pub(crate) fn read(&self) -> Result<Wanted, Failure> {
         Ok(Wanted {
-            reason: self.reason.map(parse_reason).transpose()?,
+            reason: self.reason.clone().map(parse_reason).transpose()?,
             wait_ms: self.wait.as_deref().map(parse_wait).transpose()?.unwrap_or(0),
             ttl_ms: self.ttl.as_deref().map(parse_ttl).transpose()?,
         })

@@ -38,10 +38,10 @@ impl Escalation {
         Self { on_lost, grace_ms, has_begun: false, next: None }
     }
 
-    /// A lease is lost. Only the first loss counts.
-    pub fn lost(&mut self, now: i64) {
+    /// A lease is lost. Only the first loss counts: `false` for any other.
+    pub fn lost(&mut self, now: i64) -> bool {
         if self.has_begun {
-            return;
+            return false;
         }
         self.has_begun = true;
         self.next = match self.on_lost {
@@ -49,6 +49,7 @@ impl Escalation {
             OnLost::Term => Some((now.saturating_add(self.grace_ms), Ending::Ask)),
             OnLost::Kill => Some((now, Ending::Kill)),
         };
+        true
     }
 
     /// When something is to be done.

@@ -36,6 +36,11 @@ pub enum Notice {
         /// How.
         how: HowLost,
     },
+    /// The command is made to end in so many milliseconds.
+    EndsIn {
+        /// How many.
+        ms: i64,
+    },
     /// The command is made to end because of a loss.
     Ending(super::Ending),
     /// A lease could not be given back; it ends by itself.

@@ -88,10 +88,12 @@ fn keep<C: Command>(
         true => schedule.kept(now),
         false => schedule.failed(now, keeper.ends_in()),
     }
-    for notice in notices {
-        if matches!(notice, Notice::Lost { .. }) {
-            escalation.lost(now);
+    let is_lost = notices.iter().any(|notice| matches!(notice, Notice::Lost { .. }));
+    notices.into_iter().for_each(|notice| command.tell(notice));
+    if is_lost && escalation.lost(now) {
+        let ms = escalation.due().map_or(0, |due| due.saturating_sub(now));
+        if ms > 0 {
+            command.tell(Notice::EndsIn { ms });
         }
-        command.tell(notice);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Resu
         let signals = Signals::catch();
         let say = |text: &str| output::say_now(global, text);
         let told = taking::wait(&locks, &request, wait_ms, &say, &|| signals.caught().is_some())?;
-        output.signal = signals.caught().filter(|_| told.value.is_none());
+        output.code = signals.caught().filter(|_| told.value.is_none()).map(|signal| signal.saturating_add(128));
         told
     };
     output.warnings.extend(told.warnings);

@@ -3,3 +3,5 @@
 pub(crate) mod advice;
 pub(crate) mod human;
 pub(crate) mod json;
+#[cfg(unix)]
+pub(crate) mod watch;
