@@ -161,8 +161,10 @@ impl<'a> Keeper<'a> {
             match renewal {
                 Renewal::Renewed { lease, .. } => kept.saw(&lease, &now),
                 Renewal::Lost(Loss::Expired(lease)) if lease.ended.is_none() => {
-                    is_kept &= self.take_back(at, *lease, notices)
+                    is_kept &= self.take_back(at, *lease, notices);
                 }
+                // That it has expired is written down by whoever takes something that overlaps it.
+                Renewal::Lost(Loss::Expired(_)) => notices.push(kept.lost(HowLost::HadByOthers)),
                 Renewal::Lost(loss) => notices.push(kept.lost(HowLost::Told(loss))),
                 Renewal::NotOwner(holder) => notices.push(kept.lost(HowLost::Held(holder))),
                 Renewal::Unknown(holder) => {

@@ -37,6 +37,8 @@ mod cli_output;
 mod cli_places;
 mod cli_policy;
 mod cli_races;
+mod cli_run;
+mod cli_run_lost;
 mod cli_scenarios;
 mod cli_service;
 mod cli_stress;
