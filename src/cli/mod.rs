@@ -79,7 +79,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
     }
     let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
     let output = match command {
-        Command::Acquire(args) => commands::acquire::run(&context, args, global),
+        Command::Acquire(args) => commands::acquire::run(&context, &args, global),
         Command::Renew(args) => commands::renew::run(&context, &args),
         Command::Release(args) => commands::release::run(&context, &args),
         Command::Check(args) => commands::check::run(&context, &args),

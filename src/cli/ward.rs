@@ -59,7 +59,7 @@ impl<'w> Ward<'w> {
         for came in came {
             match came.signal {
                 SIGCHLD => continue,
-                SIGCONT => continued = true,
+                SIGCONT => (continued, self.told_to_stop) = (true, false),
                 SIGTSTP if came.from == Sender::Terminal => self.told_to_stop = true,
                 _ => {}
             }
@@ -70,16 +70,29 @@ impl<'w> Ward<'w> {
         continued
     }
 
-    /// Whether the command has stopped since this was asked last, and has not been continued.
-    fn has_stopped(&self) -> bool {
-        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    /// Whether the command is stopped. Asked without taking note of it, so that it is true for as long as it is so.
+    fn is_stopped(&self) -> bool {
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         waitid(WaitId::Pid(self.pid), options).is_ok_and(|status| status.is_some_and(|status| status.stopped()))
     }
 
-    /// Stops with the command when somebody is there who will continue us: the shell whose terminal we are in front of.
-    fn stop_too(&mut self) {
-        if (self.told_to_stop || is_in_front()) && !self.kin().leads_session {
+    /// Stops with the command when somebody is there who will continue us: the shell whose terminal we are in front of. Whether that has happened.
+    fn stop_too(&mut self) -> bool {
+        let stops = (self.told_to_stop || is_in_front()) && !self.kin().leads_session;
+        if stops {
             let _ = kill_process(getpid(), Signal::STOP);
+            // Here we have been continued. What was noted of that is taken now: later it would be taken for an answer to the next Ctrl-Z.
+            let came = self.catcher.take();
+            self.pass_on(came);
+            self.go_on();
+        }
+        stops
+    }
+
+    /// Continues the command with us, unless Ctrl-Z was pressed again.
+    fn go_on(&self) {
+        if !self.told_to_stop && self.is_stopped() {
+            self.send(SIGCONT);
         }
     }
 }
@@ -99,16 +112,11 @@ impl Command for Ward<'_> {
         }
         let came = self.catcher.take();
         let continued = self.pass_on(came);
-        let has_stopped = self.has_stopped();
         if continued {
-            self.told_to_stop = false;
-            if has_stopped {
-                self.send(SIGCONT);
-            }
-            return Woken::Continued;
+            self.go_on();
         }
-        if has_stopped {
-            self.stop_too();
+        if continued || (self.is_stopped() && self.stop_too()) {
+            return Woken::Continued;
         }
         Woken::GoesOn
     }

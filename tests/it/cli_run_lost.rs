@@ -188,7 +188,7 @@ fn what_somebody_else_has_had_meanwhile_is_lost() {
             "the lease on src/a is lost: ",
             if taken == "src/a" { "lost to B" } else { "somebody else has had it since" },
         ]);
-        assert_eq!(a.listed(), [""; 0], "{taken}");
+        assert_eq!(b.holder_of("src/a"), None, "{taken}");
         for left in ["started", "asked"] {
             fs::remove_file(repo.join(left)).unwrap();
         }

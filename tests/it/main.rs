@@ -39,6 +39,8 @@ mod cli_policy;
 mod cli_races;
 mod cli_run;
 mod cli_run_lost;
+mod cli_run_signals;
+mod cli_run_terminal;
 mod cli_scenarios;
 mod cli_service;
 mod cli_stress;

@@ -31,7 +31,7 @@ pub(crate) struct AcquireArgs {
     terms: Terms,
 }
 
-pub(crate) fn run(context: &Context, args: AcquireArgs, global: &Global) -> Result<Output, Failure> {
+pub(crate) fn run(context: &Context, args: &AcquireArgs, global: &Global) -> Result<Output, Failure> {
     let mut output = Output::new("acquire");
     let owner_given = args.owner.owner.is_some();
     let like_origin = targets::looks_like_path_and_session(context, &args.targets.paths, owner_given);

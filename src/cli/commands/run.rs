@@ -94,7 +94,7 @@ fn take_and_run(context: &Context, args: &RunArgs, global: &Global) -> Result<Ou
     let request = Request { owner, wants, reason, pid: std::process::id() };
     let locks = context.locks(&store, &first.policy.policy);
 
-    let catcher = Catcher::new().map_err(no_signals)?;
+    let catcher = Catcher::new().map_err(|error| no_signals(&error))?;
     let cancelled = || catcher.asked_to_end().is_some();
     let say = |text: &str| say_beside(global, Beside::Note, text);
     let told = match wait_ms {
@@ -169,7 +169,7 @@ impl Watched<'_> {
 
     /// Says what there is to say, and starts the command; why not, and the exit code for that.
     fn start(&self, args: &RunArgs, notes: &[String], output: &mut Output) -> Result<Child, (Failure, u8)> {
-        self.catcher.catch_all().map_err(|error| (no_signals(error), NOT_RUN))?;
+        self.catcher.catch_all().map_err(|error| (no_signals(&error), NOT_RUN))?;
         if let Some(signal) = self.catcher.asked_to_end() {
             return Err((taking::interrupted(), code_of(signal)));
         }
@@ -201,7 +201,7 @@ fn replaced(grant: &Grant) -> Option<String> {
     })
 }
 
-fn no_signals(error: std::io::Error) -> Failure {
+fn no_signals(error: &std::io::Error) -> Failure {
     Failure::new(Kind::Store, format!("signals cannot be caught: {error}"))
         .hint("see the limits of this process (ulimit -a)")
 }
