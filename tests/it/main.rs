@@ -1,5 +1,5 @@
 //! The one test binary; each module is about one subject. `cli_*` run the real binary in repositories that the real git has made, in a
-//! [`sandbox`]; the others drive the library. What needs root, strace or setpriv is ignored by default: `cargo test --test it -- --ignored`.
+//! [`sandbox`]; the others drive the library. What needs root, strace, setpriv or setsid is ignored by default: `cargo test --test it -- --ignored`.
 
 #![allow(
     clippy::unwrap_used,
