@@ -24,6 +24,7 @@
 //! | [`guard`] | which of them it must not change |
 //! | [`harness`] | what agent tools ask before they edit, and how they want to be answered |
 //! | [`install`] | hooks put beside what is there |
+//! | [`run`] | leases for as long as a command runs |
 //!
 //! Rules are pure functions from *records seen + request + now* to *answer + changes*; a [`Store`](store::Store) runs them;
 //! only the binary reads the environment or prints (gix' own reading of `GIT_*` is the one exception). ARCHITECTURE.md lists the invariants.
@@ -46,5 +47,6 @@ pub mod owner;
 pub mod policy;
 pub mod record;
 pub mod resource;
+pub mod run;
 pub mod store;
 pub mod text;

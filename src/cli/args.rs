@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Prune(prune::PruneArgs),
     Break(break_::BreakArgs),
     Doctor(doctor::DoctorArgs),
+    #[cfg(unix)]
+    Run(super::commands::run::RunArgs),
     Guard(guard::GuardArgs),
     Hook(hook::HookArgs),
     AgentHook(agent_hook::AgentHookArgs),
@@ -93,6 +95,8 @@ impl Command {
             Self::Prune(_) => "prune",
             Self::Break(_) => "break",
             Self::Doctor(_) => "doctor",
+            #[cfg(unix)]
+            Self::Run(_) => "run",
             Self::Guard(_) => "guard",
             Self::Hook(_) => "hook",
             Self::AgentHook(_) => "agent-hook",

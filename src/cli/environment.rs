@@ -28,6 +28,20 @@ pub(super) fn is_merging() -> bool {
     action.is_some_and(|action| ["merge", "pull"].iter().any(|word| action.split_whitespace().next() == Some(word)))
 }
 
+/// What `HOME` is said to be when there is none, and when it is empty. Nobody has such a home, so that it is known again.
+const NO_HOME: &str = "/nonexistent/git-agentlock/unset";
+const EMPTY_HOME: &str = "/nonexistent/git-agentlock/empty";
+
+/// The environment of this process is one's own; what a command that is started from here gets back, `None` meaning that the variable is not set.
+pub(super) fn to_give_back() -> Option<(&'static str, Option<&'static str>)> {
+    let home = variable("HOME")?;
+    match home.to_str() {
+        Some(NO_HOME) => Some(("HOME", None)),
+        Some(EMPTY_HOME) => Some(("HOME", Some(""))),
+        _ => None,
+    }
+}
+
 /// A statically linked program must not look users up: the system's modules for that (LDAP, systemd) are made for another copy of the C library and crash
 /// in it. The one lookup is for the home of who has no `HOME`; to git such a user has none, so here too, by starting once more with a home that is not there.
 #[cfg(all(unix, target_feature = "crt-static"))]
@@ -38,7 +52,9 @@ pub(super) fn look_up_no_home(arguments: &[OsString]) {
     }
     if let (Ok(program), Some((name, rest))) = (std::env::current_exe(), arguments.split_first()) {
         // It returns only when that cannot be done; then there is nothing better than to go on.
-        let _ = std::process::Command::new(program).arg0(name).args(rest).env("HOME", "/nonexistent").exec();
+        #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+        let home = std::env::var_os("HOME").map_or(NO_HOME, |_| EMPTY_HOME);
+        let _ = std::process::Command::new(program).arg0(name).args(rest).env("HOME", home).exec();
     }
 }
 

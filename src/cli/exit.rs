@@ -58,11 +58,13 @@ pub(crate) enum Kind {
     Output,
     Inactive,
     Hook,
+    /// A command that was to be run could not be.
+    Command,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Conflict,
         Self::NotOwner,
         Self::Findings,
@@ -80,6 +82,7 @@ impl Kind {
         Self::Output,
         Self::Inactive,
         Self::Hook,
+        Self::Command,
     ];
 
     pub(crate) fn exit(self) -> Exit {
@@ -95,7 +98,8 @@ impl Kind {
             | Self::NewerStore
             | Self::Store
             | Self::Output
-            | Self::Hook => Exit::CannotTell,
+            | Self::Hook
+            | Self::Command => Exit::CannotTell,
         }
     }
 
@@ -118,6 +122,7 @@ impl Kind {
             Self::Output => "output",
             Self::Inactive => "inactive",
             Self::Hook => "hook",
+            Self::Command => "command",
         }
     }
 }
@@ -147,6 +152,7 @@ mod tests {
         4 output
         1 inactive
         4 hook
+        4 command
         ");
     }
 

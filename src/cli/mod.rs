@@ -3,6 +3,10 @@
 mod agent;
 mod agent_settings;
 mod args;
+#[cfg(unix)]
+mod catcher;
+#[cfg(unix)]
+mod child;
 mod commands;
 mod context;
 mod environment;
@@ -15,9 +19,12 @@ mod owner;
 mod policy_files;
 mod render;
 mod signals;
+mod taking;
 mod targets;
 mod trial;
 mod values;
+#[cfg(unix)]
+mod ward;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -32,6 +39,9 @@ use self::{
     failure::Failure,
     output::Output,
 };
+
+/// The exit code of `run` when the command was not started, or it cannot be told how it ended.
+const NOT_RUN: u8 = 125;
 
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -63,8 +73,11 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Acquire(_) | Command::Renew(_) => OnBadPolicy::Refuse,
         _ => OnBadPolicy::Warn,
     };
-    if let Command::Guard(args) = &command {
-        return Ok(commands::guard::run(args, global, umask));
+    match &command {
+        Command::Guard(args) => return Ok(commands::guard::run(args, global, umask)),
+        #[cfg(unix)]
+        Command::Run(args) => return Ok(commands::run::run(args, global, umask)),
+        _ => {}
     }
     if let Command::AgentHook(args) = &command
         && let Some(answer) = commands::agent_hook::answer(args, global, umask)
@@ -73,7 +86,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
     }
     let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
     let output = match command {
-        Command::Acquire(args) => commands::acquire::run(&context, args, global),
+        Command::Acquire(args) => commands::acquire::run(&context, &args, global),
         Command::Renew(args) => commands::renew::run(&context, &args),
         Command::Release(args) => commands::release::run(&context, &args),
         Command::Check(args) => commands::check::run(&context, &args),
@@ -83,6 +96,8 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Doctor(args) => commands::doctor::run(&context, args),
         Command::AgentHook(args) => commands::agent_hook::run(&context, args),
         Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
+        #[cfg(unix)]
+        Command::Run(args) => Ok(commands::run::run(&args, global, umask)),
         Command::Hook(args) => commands::hook::run(&context, args),
         Command::Instructions(args) => commands::instructions::run(&context, args),
         Command::Log(args) => commands::log::run(&context, &args),
@@ -147,6 +162,10 @@ fn drop_far_suggestions(error: &mut clap::Error) {
 
 /// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
 fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
+    let known = Cli::command();
+    let name = command_of(arguments, &known).map_or("", clap::Command::get_name).to_owned();
+    // `run` has exit codes of its own, beside those of the command that it runs.
+    let code = (name == "run").then_some(NOT_RUN);
     make_safe(&mut error);
     let rendered = error.render();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -156,7 +175,8 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     if !wants_json {
         // `git agentlock --help` would make git look for a man page; `-h` reaches this program in every form.
         let text = rendered.ansi().to_string().replace("--help", "-h");
-        return output::print_usage_error(&text).into();
+        let exit = output::print_usage_error(&text);
+        return code.map_or_else(|| exit.into(), ExitCode::from);
     }
     let text = rendered.to_string().replace("--help", "-h");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -164,15 +184,25 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         message = format!("{message} {}", lines.next().unwrap_or_default());
     }
-    let known = Cli::command();
-    let is_command = |argument: &&OsString| known.find_subcommand(argument).is_some();
-    let command = arguments.iter().skip(1).find(is_command).and_then(|argument| known.find_subcommand(argument));
-    let name = command.map_or("", clap::Command::get_name).to_owned();
     let mut failure = Failure::invalid(git_agentlock::text::escape(message.as_bytes()));
     failure.hints.extend(
         lines.filter(|line| !line.starts_with("Usage")).map(|line| git_agentlock::text::escape(line.as_bytes())),
     );
-    Output::failed(&name, failure).print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
+    let output = Output { code, ..Output::failed(&name, failure) };
+    output.print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
+}
+
+/// The command that was meant, as far as a command line that is wrong somewhere tells: the first word that is neither an option nor the value of one.
+fn command_of<'c>(arguments: &[OsString], known: &'c clap::Command) -> Option<&'c clap::Command> {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "-C" || word == "--color" {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return known.find_subcommand(word);
+        }
+    }
+    None
 }
 
 /// What a store creates has the permissions of the directory around it from its first moment: a process that is killed between the creation and a

@@ -45,8 +45,10 @@ pub(crate) struct Output {
     pub(crate) verdicts: Vec<Failure>,
     /// The exit code, when it is another than that of the failures.
     pub(crate) exit: Option<Exit>,
-    /// The exit code of a command that a signal ended, whatever else it has to say.
-    pub(crate) signal: Option<u8>,
+    /// The exit code, when it is none of the table: of what a signal ended, of `run` and what it has run.
+    pub(crate) code: Option<u8>,
+    /// All has been said, and stdout belongs to the program that was run.
+    pub(crate) is_said: bool,
     /// Whether the command has changed anything.
     pub(crate) has_changed: bool,
 }
@@ -81,9 +83,9 @@ impl Output {
 
     /// Prints everything; the exit code to end with.
     pub(crate) fn print(self, global: &Global) -> ExitCode {
-        let signal = self.signal;
-        let exit = self.print_all(global);
-        signal.map_or_else(|| exit.into(), |signal| ExitCode::from(signal.saturating_add(128)))
+        let code = self.code;
+        let exit = if self.is_said { self.exit() } else { self.print_all(global) };
+        code.map_or_else(|| exit.into(), ExitCode::from)
     }
 
     fn print_all(mut self, global: &Global) -> Exit {
@@ -165,6 +167,28 @@ pub(crate) fn say_now(global: &Global, text: &str) {
     if !global.quiet {
         say(global.color, Style::new(), "", text);
     }
+}
+
+/// How a line is told beside a command that runs and talks itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Not with `--quiet`.
+    Note,
+    Warning,
+    Error,
+    Hint,
+}
+
+/// A line on stderr that says that it is ours.
+pub(crate) fn say_beside(global: &Global, kind: Beside, text: &str) {
+    let (style, label) = match kind {
+        Beside::Note if global.quiet => return,
+        Beside::Note => (Style::new(), "git-agentlock"),
+        Beside::Warning => (WARNING, "git-agentlock: warning"),
+        Beside::Error => (ERROR, "git-agentlock: error"),
+        Beside::Hint => (HINT, "git-agentlock: hint"),
+    };
+    say(global.color, style, label, text);
 }
 
 fn choice(color: Color) -> anstream::ColorChoice {

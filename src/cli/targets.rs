@@ -88,7 +88,7 @@ fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
     }
 }
 
-fn nothing_named() -> Failure {
+pub(crate) fn nothing_named() -> Failure {
     Failure::invalid("nothing was named")
         .hint("name a PATH, or --resource TYPE:ID")
         .hint("usage: git agentlock acquire|renew|release|check PATH... [--owner ID]; `-h` shows all")

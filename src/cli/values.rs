@@ -23,6 +23,14 @@ pub(crate) fn parse_wait(text: &str) -> Result<u64, Failure> {
     })
 }
 
+/// Milliseconds.
+pub(crate) fn parse_grace(text: &str) -> Result<i64, Failure> {
+    let ms = parse_millis(text).map_err(|error| {
+        Failure::invalid(format!("--grace: {error}")).hint("write it as 5s, 1m, or in plain seconds")
+    })?;
+    Ok(i64::try_from(ms).unwrap_or(i64::MAX))
+}
+
 /// The TTL, if the policy allows it for this resource.
 pub(crate) fn allowed(ms: u64, limits: &TtlLimits<'_>, resource: &Resource) -> Result<Ttl, Failure> {
     let checked = match Ttl::from_millis(ms) {

@@ -1,5 +1,5 @@
 //! The one test binary; each module is about one subject. `cli_*` run the real binary in repositories that the real git has made, in a
-//! [`sandbox`]; the others drive the library. What needs root, strace or setpriv is ignored by default: `cargo test --test it -- --ignored`.
+//! [`sandbox`]; the others drive the library. What needs root, strace, setpriv or setsid is ignored by default: `cargo test --test it -- --ignored`.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,6 +40,10 @@ mod cli_output;
 mod cli_places;
 mod cli_policy;
 mod cli_races;
+mod cli_run;
+mod cli_run_lost;
+mod cli_run_signals;
+mod cli_run_terminal;
 mod cli_scenarios;
 mod cli_service;
 mod cli_stress;

@@ -14,4 +14,6 @@ pub(crate) mod policy;
 pub(crate) mod prune;
 pub(crate) mod release;
 pub(crate) mod renew;
+#[cfg(unix)]
+pub(crate) mod run;
 pub(crate) mod whoami;

@@ -4,3 +4,5 @@ pub(crate) mod advice;
 pub(crate) mod agent;
 pub(crate) mod human;
 pub(crate) mod json;
+#[cfg(unix)]
+pub(crate) mod watch;
