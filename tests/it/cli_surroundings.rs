@@ -31,6 +31,18 @@ struct Grant {
 /// From when to when somebody was deleting the store.
 type Deletion = (i64, i64);
 
+/// What the workers have seen: grants, errors, and from when to when each change was asked for.
+type SeenByWorkers = (Mutex<Vec<Grant>>, AtomicUsize, Mutex<Vec<(i64, i64)>>);
+
+/// A change that was on its way while the store was deleted can still take away what it finds at its key: until it has ended, the deletion has not.
+fn with_changes_on_their_way(deletions: &[Deletion], changes: &[(i64, i64)]) -> Vec<Deletion> {
+    let end = |(from, to): &Deletion| {
+        let on_their_way = changes.iter().filter(|(start, end)| start <= to && end >= from);
+        on_their_way.map(|(_, end)| *end).max().unwrap_or(*to).max(*to)
+    };
+    deletions.iter().map(|deletion| (deletion.0, end(deletion))).collect()
+}
+
 fn now() -> i64 {
     SystemClock::new().now().wall.millis()
 }
@@ -66,12 +78,18 @@ fn tokens_grow(grants: &[Grant]) {
 }
 
 /// Takes and gives back until the end, and writes down what it was told.
-fn work(agent: &Agent<'_>, owner: &str, is_over: &AtomicBool, seen: &(Mutex<Vec<Grant>>, AtomicUsize)) {
+fn work(agent: &Agent<'_>, owner: &str, is_over: &AtomicBool, seen: &SeenByWorkers) {
+    let change = |arguments: &[&str]| {
+        let start = now();
+        let ran = agent.run(arguments);
+        seen.2.lock().unwrap().push((start, now()));
+        ran
+    };
     let mut turn = owner.len();
     while !is_over.load(Ordering::Relaxed) {
         let what = ["src/a", "src/", "src/b", "src/a"][turn % 4];
         turn += 1;
-        let ran = agent.run(["--json", "acquire", what]);
+        let ran = change(&["--json", "acquire", what]);
         let told = now();
         match ran.code() {
             0 => {}
@@ -88,7 +106,7 @@ fn work(agent: &Agent<'_>, owner: &str, is_over: &AtomicBool, seen: &(Mutex<Vec<
         // Held for as long as another process takes.
         assert!(matches!(agent.run(["check", what]).code(), 0 | 1 | 4));
         let given_back = now();
-        let release = || agent.run(["--json", "release", what]);
+        let release = || change(&["--json", "release", what]);
         let mut ran = release();
         while ran.code() == 4 {
             ran = release();
@@ -106,7 +124,7 @@ fn a_store_deleted_under_load_loses_the_leases_of_before_and_that_is_all() {
     let (sandbox, repo) = Sandbox::with_repo();
     fs::write(repo.join(".git/agentlock.toml"), "[store]\nfsync = false\n").unwrap();
     let store = store_of(&repo.join(".git"));
-    let (is_over, seen) = (AtomicBool::new(false), (Mutex::new(Vec::new()), AtomicUsize::new(0)));
+    let (is_over, seen) = (AtomicBool::new(false), SeenByWorkers::default());
     let deletions: Vec<Deletion> = std::thread::scope(|scope| {
         for owner in (1..=10).map(|length| "X".repeat(length)) {
             let (agent, is_over, seen) = (sandbox.agent(&repo, &owner), &is_over, &seen);
@@ -130,6 +148,7 @@ fn a_store_deleted_under_load_loses_the_leases_of_before_and_that_is_all() {
         deletions
     });
     let grants = seen.0.into_inner().unwrap();
+    let deletions = with_changes_on_their_way(&deletions, &seen.2.into_inner().unwrap());
     assert!(grants.len() >= DELETIONS * GRANTS_EACH, "{}", grants.len());
     assert_eq!(double_grants(&grants, &deletions).len(), 0, "{:#?}", double_grants(&grants, &deletions));
     tokens_grow(&grants);
@@ -171,6 +190,8 @@ fn two_owners_at_once_are_seen_unless_the_store_was_deleted_meanwhile() {
     assert_eq!(found(grant("B", "src/a", [30, 40, 50]), &[(25, 28)]), 0);
     assert_eq!(found(grant("B", "src/a", [5, 40, 50]), &[(7, 8)]), 0);
     assert_eq!(found(grant("B", "src/a", [30, 40, 50]), &[(7, 8), (50, 60)]), 1);
+    let late = with_changes_on_their_way(&[(7, 8)], &[(1, 6), (5, 12), (9, 30)]);
+    assert_eq!(late, [(7, 12)], "one had begun before the deletion ended, and ended after it");
 }
 
 fn with_descriptors<'s>(agent: &Agent<'s>, count: usize) -> Agent<'s> {
