@@ -2,18 +2,9 @@
 # What the commit guard costs, beside git's own list of what is staged and git's own cheapest command, in the same run.
 # Needs hyperfine and python3. Usage: benches/guard.sh [RUNS]
 set -euo pipefail
-cd "$(dirname "$0")/.."
 runs=${1:-100}
-cargo build --release --locked --quiet
-target=$(rustc -vV | sed -n 's/^host: //p')
-for candidate in "target/$target/release/git-agentlock" target/release/git-agentlock; do
-    [ -x "$candidate" ] && lock=$PWD/$candidate && break
-done
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export AGENTLOCK_OWNER=bench HOME=$scratch GIT_CONFIG_NOSYSTEM=1
-unset AGENTLOCK_POLICY AGENTLOCK_GUARD AGENT_REGISTRY_LOCK_DIR XDG_CONFIG_HOME
+. "$(dirname "$0")/lib.sh"
+export HOME=$scratch GIT_CONFIG_NOSYSTEM=1
 
 # A repository of $1 files, of which each is staged with a change; lists of leases of somebody else: on staged files (what the guard refuses) and
 # on files that are not staged (what it lets pass).
@@ -36,10 +27,10 @@ PY
 }
 
 measure() {
-    hyperfine --shell=none --ignore-failure --warmup 5 --runs "$runs" --export-json "$scratch/result.json" \
+    measured --ignore-failure --warmup 5 --export-json "$scratch/result.json" \
         -n "git rev-parse" 'git rev-parse --git-common-dir' \
         -n "git diff" 'git diff --cached --name-only' \
-        -n "guard" "$lock guard" >/dev/null 2>&1
+        -n "guard" "$lock guard"
     python3 - "$scratch/result.json" "$1" "$2" <<'PY'
 import json, sys
 base, diff, guard = (result["median"] * 1000 for result in json.load(open(sys.argv[1]))["results"])

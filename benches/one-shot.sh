@@ -1,33 +1,28 @@
 #!/usr/bin/env bash
 # What one command costs, beside git's own cheapest one, in the same run; in a fresh store, beside 20,000 leases, and after
 # these were released.
-# Needs hyperfine. Usage: benches/one-shot.sh [RUNS]
+# The hook of an agent tool is called through a shell, as the tools do.
+# Needs hyperfine and python3. Usage: benches/one-shot.sh [RUNS]
 set -euo pipefail
-cd "$(dirname "$0")/.."
 runs=${1:-400}
-cargo build --release --locked --quiet
-target=$(rustc -vV | sed -n 's/^host: //p')
-for candidate in "target/$target/release/git-agentlock" target/release/git-agentlock; do
-    [ -x "$candidate" ] && lock=$PWD/$candidate && break
-done
+. "$(dirname "$0")/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 git init -q "$scratch/repo"
 cd "$scratch/repo"
 mkdir src && echo 1 >src/a
-export AGENTLOCK_OWNER=bench
-unset AGENTLOCK_POLICY AGENT_REGISTRY_LOCK_DIR
 seq -f 'many/%g.rs' 20000 >"$scratch/paths"
+printf '{"hook_event_name":"PreToolUse","session_id":"bench","tool_name":"Edit","cwd":"%s","tool_input":{"file_path":"%s/src/new"}}' \
+    "$PWD" "$PWD" >"$scratch/edit.json"
 
 measure() {
     "$lock" acquire src/a --quiet
-    hyperfine --shell=none --warmup 50 --runs "$runs" --export-json "$scratch/$1.json" \
+    measured --warmup 50 --export-json "$scratch/$1.json" \
         -n "git rev-parse" 'git rev-parse --git-common-dir' \
         -n "true" '/bin/true' \
         -n "check" "$lock check src/a" \
         --prepare "$lock release src/new --quiet" -n "acquire" "$lock acquire src/new" \
-        -n "renew" "$lock renew src/a" >/dev/null 2>&1
+        -n "agent-hook" "sh -c 'exec $lock agent-hook claude-code <$scratch/edit.json'" \
+        -n "renew" "$lock renew src/a"
     python3 - "$scratch/$1.json" "$2" <<'PY'
 import json, sys
 results = json.load(open(sys.argv[1]))["results"]

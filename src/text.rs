@@ -2,9 +2,9 @@
 //!
 //! Owners, reasons and paths come from other agents. Nothing of theirs may reach a terminal as a control
 //! sequence, forge a second line, or hide what stands beside it, so everything that is shown passes
-//! through [`escape`].
+//! through [`escape`]. What is shown to be pasted into a shell, or written for one, passes through [`shell_word`] or [`shell_quoted`].
 
-use bstr::ByteSlice as _;
+use bstr::{ByteSlice as _, ByteVec as _};
 
 /// `bytes` as one line of plain text.
 ///
@@ -53,9 +53,59 @@ pub fn is_deceptive(c: char) -> bool {
             | '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// As one word of a POSIX shell, in quotes whatever is in it.
+#[must_use]
+pub fn shell_quoted(word: &[u8]) -> Vec<u8> {
+    [b"'", &*word.replace("'", r"'\''"), b"'"].concat()
+}
+
+/// As one word of a POSIX shell, in quotes only where it needs them.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    shell_quoted(word.as_bytes()).into_string_lossy()
+}
+
+/// The word at the front that was quoted for a shell (`'it'\''s'`), and what comes behind it; `None` when there is none.
+#[must_use]
+pub fn shell_unquoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut word = Vec::new();
+    let mut rest = text.strip_prefix(b"'")?;
+    loop {
+        let (quoted, after) = rest.split_once_str("'")?;
+        word.extend_from_slice(quoted);
+        rest = after;
+        // Between quoted parts a character is escaped, by git also one that needs it for interactive shells only.
+        let Some((escaped, after)) = rest.strip_prefix(b"\\").and_then(|after| after.split_first()) else { break };
+        word.push(*escaped);
+        match after.strip_prefix(b"'") {
+            Some(after) => rest = after,
+            None => break,
+        }
+    }
+    Some((word, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_can_be_pasted_into_a_shell() {
+        for (word, shown) in [
+            ("src/a", "src/a"),
+            ("naïve", "naïve"),
+            ("", "''"),
+            ("a b'c", r"'a b'\''c'"),
+            ("$(x)", "'$(x)'"),
+            ("~", "'~'"),
+        ] {
+            assert_eq!(shell_word(word), shown);
+        }
+    }
 
     #[test]
     fn ordinary_text_is_kept() {
@@ -70,6 +120,12 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn what_was_quoted_for_a_shell_is_read_back(word: Vec<u8>, behind in "[^'\\\\]?") {
+            let text = [shell_quoted(&word), behind.clone().into_bytes()].concat();
+            proptest::prop_assert_eq!(shell_unquoted(&text), Some((word, behind.as_bytes())));
+        }
+
         #[test]
         fn no_byte_string_yields_a_control_character(bytes: Vec<u8>) {
             proptest::prop_assert!(escape(&bytes).chars().all(|c| !c.is_control()));

@@ -18,7 +18,7 @@ use git_agentlock::{
     },
     locks::{Acquired, Conflict, GiveBack, Grant, Request},
     owner::Owner,
-    resource::Resource,
+    resource::{Project, Resource},
     store::file::FileStore,
 };
 
@@ -63,7 +63,7 @@ impl Desk {
             Event::AgentEnd if self.call.agent.is_some() => self.end(),
             Event::AgentEnd | Event::Other => Verdict::Pass,
             Event::Unclear(what) => {
-                self.notes.push(format!("note: {what}: let through without a lock"));
+                self.notes.push(text::unread(&what));
                 Verdict::Pass
             }
         }
@@ -92,8 +92,7 @@ impl Desk {
             }
             Ok((Some(_), _)) => Verdict::Pass,
             Ok((None, _)) => {
-                let who = "neither the tool nor AGENTLOCK_OWNER says who edits";
-                self.notes.push(format!("note: {who}: let through without a lock"));
+                self.notes.push(text::unread("neither the tool nor AGENTLOCK_OWNER says who edits"));
                 Verdict::Pass
             }
             Err(failure) => {
@@ -226,16 +225,21 @@ impl Desk {
         Verdict::Pass
     }
 
-    fn release_in(&mut self, dir: &Path, owner: &Owner, done: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
+    fn release_in(
+        &mut self,
+        dir: &Path,
+        owner: &Owner,
+        done: &mut BTreeSet<(PathBuf, Project)>,
+    ) -> Result<(), Failure> {
         let context = Context::new(Some(dir), OnBadPolicy::Warn, self.umask)?;
         let whole = context.whole_unwarned()?;
+        if !done.insert((whole.store.dir(), whole.project.clone())) {
+            return Ok(());
+        }
         let locks = context.locks(&whole.store, &whole.policy.policy);
         let leases = locks.list()?.leases;
         let ending: BTreeSet<&Owner> =
             leases.iter().map(|lease| &lease.owner).filter(|holder| harness::ends_with(owner, holder)).collect();
-        if !done.insert(whole.store.dir().join(format!("{:?}", whole.project))) {
-            return Ok(());
-        }
         for holder in ending {
             let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false))?;
             self.notes.extend(told.warnings.into_iter().map(|warning| format!("warning: {warning}")));

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, ExitStatus},
 };
 
-use super::environment;
+use super::{environment, exit};
 
 /// How a shell calls a file that says of no interpreter.
 const SHELL: &str = "/bin/sh";
@@ -110,7 +110,7 @@ fn with_umask<T>(_: u32, act: impl FnOnce() -> T) -> T {
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(signal).unwrap_or(0).saturating_add(128);
+        return exit::of_signal(u8::try_from(signal).unwrap_or(0));
     }
     // Whatever is no exit code here is one of another system, and no success.
     status.code().map_or(u8::MAX, |code| u8::try_from(code).unwrap_or(u8::MAX))

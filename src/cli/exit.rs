@@ -37,6 +37,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The exit code that stands for a signal that ended a program.
+pub(crate) fn of_signal(signal: u8) -> u8 {
+    signal.saturating_add(128)
+}
+
 /// What went wrong, as `error.kind` in JSON says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

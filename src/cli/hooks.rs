@@ -13,7 +13,7 @@ use git_agentlock::{
         manager,
     },
     resource::path_bytes,
-    text::escape_path,
+    text::{escape_path, shell_word},
 };
 
 use super::{context::Context, environment::variable, exit::Kind, failure::Failure, render::json::HookDoc};
@@ -230,8 +230,7 @@ pub(crate) fn program_word(by_name: bool) -> Result<String, Failure> {
         let shown = escape_path(&program);
         Failure::new(Kind::Hook, format!("the path of this program is not Unicode: {shown}")).hint("put it on PATH")
     })?;
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:".contains(c));
-    Ok(if is_plain { text.to_owned() } else { git_agentlock::harness::shell::quoted(text) })
+    Ok(shell_word(text))
 }
 
 fn on_path() -> Option<PathBuf> {

@@ -69,44 +69,50 @@ fn run(cli: Cli, umask: u32) -> ExitCode {
 }
 
 fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Failure> {
-    let on_bad_policy = match &command {
-        Command::Acquire(_) | Command::Renew(_) => OnBadPolicy::Refuse,
-        _ => OnBadPolicy::Warn,
-    };
-    match &command {
-        Command::Guard(args) => return Ok(commands::guard::run(args, global, umask)),
+    use OnBadPolicy::{Refuse, Warn};
+    use commands as of;
+    let here = Here { global, umask };
+    match command {
+        Command::Acquire(args) => here.work(Refuse, |context| of::acquire::run(context, &args, global)),
+        Command::Renew(args) => here.work(Refuse, |context| of::renew::run(context, &args)),
+        Command::Release(args) => here.work(Warn, |context| of::release::run(context, &args)),
+        Command::Check(args) => here.work(Warn, |context| of::check::run(context, &args)),
+        Command::List(args) => here.work(Warn, |context| of::list::run(context, &args)),
+        Command::Prune(args) => here.work(Warn, |context| of::prune::run(context, &args)),
+        Command::Break(args) => here.work(Warn, |context| of::break_::run(context, args)),
+        Command::Doctor(args) => here.work(Warn, |context| of::doctor::run(context, args)),
+        Command::Hook(args) => here.work(Warn, |context| of::hook::run(context, args)),
+        Command::Instructions(args) => here.work(Warn, |context| of::instructions::run(context, args)),
+        Command::Log(args) => here.work(Warn, |context| of::log::run(context, &args)),
+        Command::Whoami(args) => here.work(Warn, |_| of::whoami::run(&args)),
+        Command::Policy(args) => here.work(Warn, |context| of::policy::run(context, args)),
+        // What fails before these know where they are has an answer of theirs.
+        Command::Guard(args) => Ok(of::guard::run(&args, global, umask)),
         #[cfg(unix)]
-        Command::Run(args) => return Ok(commands::run::run(args, global, umask)),
-        _ => {}
+        Command::Run(args) => Ok(of::run::run(&args, global, umask)),
+        Command::AgentHook(args) => of::agent_hook::answer(&args, global, umask)
+            .unwrap_or_else(|| here.work(Warn, |context| of::agent_hook::run(context, args))),
     }
-    if let Command::AgentHook(args) = &command
-        && let Some(answer) = commands::agent_hook::answer(args, global, umask)
-    {
-        return answer;
+}
+
+/// Where a command works.
+struct Here<'a> {
+    global: &'a Global,
+    umask: u32,
+}
+
+impl Here<'_> {
+    /// Finds out where this is, and has the command work there.
+    fn work(
+        &self,
+        on_bad_policy: OnBadPolicy,
+        command: impl FnOnce(&Context) -> Result<Output, Failure>,
+    ) -> Result<Output, Failure> {
+        let context = Context::new(self.global.directory.as_deref(), on_bad_policy, self.umask)?;
+        let mut output = command(&context)?;
+        output.warnings.splice(0..0, context.take_warnings());
+        Ok(output)
     }
-    let context = Context::new(global.directory.as_deref(), on_bad_policy, umask)?;
-    let output = match command {
-        Command::Acquire(args) => commands::acquire::run(&context, &args, global),
-        Command::Renew(args) => commands::renew::run(&context, &args),
-        Command::Release(args) => commands::release::run(&context, &args),
-        Command::Check(args) => commands::check::run(&context, &args),
-        Command::List(args) => commands::list::run(&context, &args),
-        Command::Prune(args) => commands::prune::run(&context, &args),
-        Command::Break(args) => commands::break_::run(&context, args),
-        Command::Doctor(args) => commands::doctor::run(&context, args),
-        Command::AgentHook(args) => commands::agent_hook::run(&context, args),
-        Command::Guard(args) => Ok(commands::guard::run(&args, global, umask)),
-        #[cfg(unix)]
-        Command::Run(args) => Ok(commands::run::run(&args, global, umask)),
-        Command::Hook(args) => commands::hook::run(&context, args),
-        Command::Instructions(args) => commands::instructions::run(&context, args),
-        Command::Log(args) => commands::log::run(&context, &args),
-        Command::Whoami(args) => commands::whoami::run(&args),
-        Command::Policy(args) => commands::policy::run(&context, args),
-    };
-    let mut output = output?;
-    output.warnings.splice(0..0, context.take_warnings());
-    Ok(output)
 }
 
 /// What was typed is shown escaped. Tips that repeat it are left out when that makes a difference.

@@ -3,7 +3,7 @@
 use clap::Args;
 use git_agentlock::{
     duration::Ttl,
-    locks::{Acquired, Conflict, Holder, Locks, Patience, Request, Told, Waited},
+    locks::{Acquired, Conflict, Grant, Holder, Locks, Patience, Request, Told, Waited},
     owner::Owner,
     record::Reason,
     resource::Resource,
@@ -51,17 +51,21 @@ impl Terms {
     }
 }
 
-/// Waits for what is held, and says once through `say` what that is. `None`: it was cancelled; nothing is held then.
-pub(crate) fn wait(
+/// Acquires; what is held is waited for, and said once through `say`. `None`: it was cancelled; nothing is held then.
+pub(crate) fn acquire(
     locks: &Locks<'_>,
     request: &Request,
     wait_ms: u64,
     say: &dyn Fn(&str),
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Told<Option<Acquired>>, Failure> {
+    if wait_ms == 0 {
+        let told = locks.acquire(request)?;
+        return Ok(Told { value: Some(told.value), warnings: told.warnings });
+    }
     let mut begin = |conflicts: &[Conflict]| {
         for conflict in conflicts {
-            say(&format!("waiting for {}: {}", conflict.wanted, in_the_way(conflict)));
+            say(&format!("waiting for {}: {}", conflict.wanted, human::in_the_way(&conflict.wanted, &conflict.holder)));
         }
     };
     let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), request.pid);
@@ -78,6 +82,15 @@ pub(crate) fn wait(
         Waited::Cancelled => None,
     };
     Ok(Told { value, warnings: told.warnings })
+}
+
+/// Whose expired lease was replaced.
+pub(crate) fn replaced(grant: &Grant) -> Option<String> {
+    let stale = grant.stale_owner.as_ref()?;
+    Some(match *stale == grant.lease.owner {
+        true => "replaced your own expired lease".to_owned(),
+        false => format!("replaced the expired lease of {stale}"),
+    })
 }
 
 /// What is good to know beside a grant.
@@ -147,7 +160,8 @@ pub(crate) fn refused(output: &mut Output, conflicts: &[Conflict]) {
     }
     for conflict in conflicts {
         output.document.conflicts.push(conflict.into());
-        let message = format!("cannot acquire {}: {}", conflict.wanted, in_the_way(conflict));
+        let message =
+            format!("cannot acquire {}: {}", conflict.wanted, human::in_the_way(&conflict.wanted, &conflict.holder));
         output.failures.push(match &conflict.holder {
             Holder::Lease(_) | Holder::Waiting { .. } => Failure::new(Kind::Conflict, message),
             Holder::Unknown { .. } => Failure::new(Kind::Damaged, message),
@@ -158,13 +172,4 @@ pub(crate) fn refused(output: &mut Output, conflicts: &[Conflict]) {
         last.hints.push("nothing was acquired; work on something else, or wait for it with --wait 5m".to_owned());
         last.hints.extend(is_damaged.then(|| Kind::Damaged.remedy_of_holder().to_owned()));
     }
-}
-
-/// Who holds it; or what it overlaps, and who holds that.
-fn in_the_way(conflict: &Conflict) -> String {
-    let through = match &conflict.holder {
-        Holder::Lease(lease) if lease.resource != conflict.wanted => format!("{} is ", lease.resource),
-        _ => String::new(),
-    };
-    format!("{through}{}", human::held_by(&conflict.holder))
 }

@@ -1,7 +1,7 @@
 //! An operation of git on trial: what it changes is asked of git, who stands in the way of that is asked of the stores.
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     rc::Rc,
@@ -46,7 +46,7 @@ pub(crate) struct Trial<'t> {
     stores: Vec<FileStore>,
     /// What is in each store, and what the work tree's files are called there.
     views: Vec<(Scope, View)>,
-    attribute: Option<LeaseAttribute>,
+    attribute: RefCell<Option<LeaseAttribute>>,
     /// What git changes; read when it is asked for.
     changes: OnceCell<Vec<Changes>>,
     /// Every path of that; listed when it is asked for.
@@ -75,7 +75,7 @@ impl<'t> Trial<'t> {
             now,
             stores,
             views,
-            attribute,
+            attribute: RefCell::new(attribute),
             changes: OnceCell::new(),
             everything: OnceCell::new(),
         })
@@ -87,13 +87,12 @@ impl<'t> Trial<'t> {
     }
 
     fn requires_leases(&self) -> bool {
-        self.operation.is_commit() && (self.attribute.is_some() || !self.policy.guard_require().is_empty())
+        self.operation.is_commit() && (self.attribute.borrow().is_some() || !self.policy.guard_require().is_empty())
     }
 
     /// Judges, and tells the judgement.
-    pub(crate) fn run(mut self, committer: Option<&Owner>, output: &mut Output) -> Result<(), Failure> {
-        let attribute = self.attribute.take();
-        let mut refusals = self.refusals(committer, attribute)?;
+    pub(crate) fn run(&self, committer: Option<&Owner>, output: &mut Output) -> Result<(), Failure> {
+        let mut refusals = self.refusals(committer)?;
         let mut unknown = Vec::new();
         if self.operation.is_past() {
             refusals = summed_up(refusals);
@@ -168,17 +167,13 @@ impl<'t> Trial<'t> {
         Ok(self.everything.get_or_init(|| paths))
     }
 
-    fn refusals(
-        &self,
-        committer: Option<&Owner>,
-        mut attribute: Option<LeaseAttribute>,
-    ) -> Result<Vec<Refusal>, Failure> {
+    fn refusals(&self, committer: Option<&Owner>) -> Result<Vec<Refusal>, Failure> {
         let remembers = self.policy.lost_leases() && self.operation.is_commit();
         let remember_lost_ms = remembers.then(|| self.policy.keep_expired_ms());
         let case = Case { committer, stores: &self.views, now: &self.now, remember_lost_ms };
         let mut refusals = case.refusals(&|target: &Target| self.changed(target))?;
-        let globs = self.policy.guard_require();
-        if self.operation.is_commit() && (attribute.is_some() || !globs.is_empty()) {
+        if self.requires_leases() {
+            let (globs, mut attribute) = (self.policy.guard_require(), self.attribute.borrow_mut());
             let mut required = Vec::new();
             for path in self.everything()? {
                 let has_attribute = attribute.as_mut().map_or(Ok(false), |attribute| attribute.is_set(path))?;
@@ -328,9 +323,7 @@ impl<'t> Trial<'t> {
             Objection::Held(lease) => {
                 let holder = Holder::Lease(lease.clone());
                 output.document.conflicts.push(ConflictDoc::new(resource, &holder));
-                let held = human::held_by(&holder);
-                let is_itself = lease.resource == *resource;
-                ("held", Kind::Conflict, if is_itself { held } else { format!("{} is {held}", lease.resource) })
+                ("held", Kind::Conflict, human::in_the_way(resource, &holder))
             }
             Objection::Lost { resource: lost, to, ended_at } => {
                 let what = if lost == resource { String::new() } else { format!(" on {lost}") };

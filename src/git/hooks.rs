@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{Repository, RepositoryError, first_line, open_options};
+use crate::text::shell_unquoted;
 
 /// The directory that git takes hooks from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,9 +112,9 @@ impl Repository {
 fn from_parameters(parameters: Option<&BStr>) -> Option<Configured> {
     let mut rest: &[u8] = parameters?;
     let mut found = None;
-    while let Some((first, after)) = unquote_word(rest.trim_start()) {
+    while let Some((first, after)) = shell_unquoted(rest.trim_start()) {
         // `'key'='value'`, or as git wrote it before 2.31, `'key=value'`.
-        let (key, value, after) = match after.strip_prefix(b"=").and_then(unquote_word) {
+        let (key, value, after) = match after.strip_prefix(b"=").and_then(shell_unquoted) {
             Some((value, after)) => (first, value, after),
             None => {
                 let (key, value) = first.split_once_str("=").unwrap_or((&first, b""));
@@ -126,25 +127,6 @@ fn from_parameters(parameters: Option<&BStr>) -> Option<Configured> {
         rest = after;
     }
     Some(Configured { value: found?.into(), file: None, of_all_repositories: false })
-}
-
-/// One word that git has quoted for a shell (`'it'\''s'`), and what comes behind it.
-fn unquote_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let mut word = Vec::new();
-    let mut rest = text.strip_prefix(b"'")?;
-    loop {
-        let (quoted, after) = rest.split_once_str("'")?;
-        word.extend_from_slice(quoted);
-        rest = after;
-        // Between quoted parts git escapes only these two.
-        let Some((escaped, after)) = rest.strip_prefix(b"\\").and_then(|after| after.split_first()) else { break };
-        word.push(*escaped);
-        match after.strip_prefix(b"'") {
-            Some(after) => rest = after,
-            None => break,
-        }
-    }
-    Some((word, rest))
 }
 
 #[cfg(test)]

@@ -1,20 +1,16 @@
-//! Text for a POSIX shell: words that stay one word, and a command that knows who runs it.
+//! Commands for a POSIX shell that knows who runs it.
 
-use crate::owner::Owner;
+use bstr::ByteVec as _;
+
+use crate::{owner::Owner, text::shell_quoted};
 
 /// The variable that names an agent to this program.
 const VARIABLE: &str = "AGENTLOCK_OWNER";
 
-/// As one word, in quotes whatever is in it.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 /// The statement that gives a shell and all it runs an owner. Owners have no line breaks, so it is one line.
 #[must_use]
 pub fn export(owner: &Owner) -> String {
-    format!("export {VARIABLE}={}", quoted(owner.as_str()))
+    format!("export {VARIABLE}={}", shell_quoted(owner.as_str().as_bytes()).into_string_lossy())
 }
 
 /// The same command, run by a shell that knows its owner; `None` when the command has nothing to do with locks, or says itself who runs it.

@@ -106,7 +106,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, InstallError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
             return Ok(None);
         }
-        meta => meta.map_err(failed("look at", path))?,
+        meta => meta.map_err(failed(LOOK, path))?,
     };
     if !meta.is_file() {
         return Err(unusable("it is not a regular file"));
@@ -114,7 +114,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, InstallError> {
     if meta.len() > MOST_BYTES {
         return Err(unusable("it has more than 16 MiB"));
     }
-    let bytes = fs::read(path).map_err(failed("read", path))?;
+    let bytes = fs::read(path).map_err(failed(READ, path))?;
     String::from_utf8(bytes).map(Some).map_err(|_| unusable("it is not UTF-8"))
 }
 
@@ -126,8 +126,7 @@ pub(super) fn replace_text(
     umask: u32,
 ) -> Result<(), InstallError> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-    let real =
-        if before.is_some() { fs::canonicalize(path).map_err(failed("look at", path))? } else { path.to_owned() };
+    let real = if before.is_some() { fs::canonicalize(path).map_err(failed(LOOK, path))? } else { path.to_owned() };
     let dir = real.parent().unwrap_or(Path::new("."));
     ensure(dir, umask)?;
     let _turn = Turn::take(dir);

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 
 use super::Hook;
-use crate::{resource::path_bytes, text::escape_path};
+use crate::{
+    resource::path_bytes,
+    text::{escape_path, shell_quoted, shell_unquoted},
+};
 
 /// Every version of the text, the newest last. A version that was released once stays here, so that it is known and replaced.
 const VERSIONS: [(&str, &str); 1] = [("1", include_str!("hook-v1.sh"))];
@@ -64,8 +67,8 @@ impl Stub {
             "BEFORE" => "none",
             "ASKS" if self.hook.is_before_commit() => "twice",
             "ASKS" => "once",
-            "BINARY" => return quote(&path_bytes(&self.binary).unwrap_or_default()),
-            "SHOWN" => return quote(escape_path(&self.binary).as_bytes()),
+            "BINARY" => return shell_quoted(&path_bytes(&self.binary).unwrap_or_default()),
+            "SHOWN" => return shell_quoted(escape_path(&self.binary).as_bytes()),
             "CONSEQUENCE" if can_refuse => "this is refused rather than done",
             "CONSEQUENCE" => "this went by",
             "WARNED" if can_refuse => "this is done",
@@ -96,7 +99,7 @@ fn known(versions: &[(&str, &str)], text: &[u8]) -> Option<Stub> {
     let (version, _) = text.strip_prefix(BEGIN)?.split_once_str(":")?;
     let (_, template) = versions.iter().find(|(known, _)| known.as_bytes() == version)?;
     let (_, after) = text.split_once_str(BINARY)?;
-    let binary = PathBuf::from(unquote(after)?.to_os_str().ok()?);
+    let binary = PathBuf::from(shell_unquoted(after)?.0.to_os_str().ok()?);
     let stubs = Hook::ALL
         .into_iter()
         .flat_map(|hook| [false, true].map(|has_chained| Stub { hook, has_chained, binary: binary.clone() }));
@@ -106,28 +109,6 @@ fn known(versions: &[(&str, &str)], text: &[u8]) -> Option<Stub> {
 /// Whether this could be what a process has left that was ended while it wrote one of ours.
 pub(super) fn is_beginning(text: &[u8]) -> bool {
     BEGIN.starts_with(text) || text.starts_with(BEGIN)
-}
-
-/// As one word of a shell, whatever is in it.
-fn quote(word: &[u8]) -> Vec<u8> {
-    [b"'", &*word.replace("'", r"'\''"), b"'"].concat()
-}
-
-/// The word at the front, as [`quote`] writes it.
-fn unquote(text: &[u8]) -> Option<Vec<u8>> {
-    let mut word = Vec::new();
-    let mut rest = text.strip_prefix(b"'")?;
-    loop {
-        let (part, after) = rest.split_once_str("'")?;
-        word.extend_from_slice(part);
-        match after.strip_prefix(br"\''") {
-            Some(after) => {
-                word.push(b'\'');
-                rest = after;
-            }
-            None => return Some(word),
-        }
-    }
 }
 
 #[cfg(test)]

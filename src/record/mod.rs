@@ -102,8 +102,9 @@ impl Replaced {
     /// So many owners who have lost one resource are remembered, beside the last.
     pub const MAX_BEFORE: usize = 15;
 
-    /// All of them, the latest first, each without those before it; of each owner the latest, and nothing of `except`.
-    fn flat(all: impl IntoIterator<Item = Self>, except: &Owner) -> Vec<Self> {
+    /// Several, the latest first, as one: of each owner the latest, and nothing of `except`, who has the resource again.
+    #[must_use]
+    pub fn joined(all: impl IntoIterator<Item = Self>, except: &Owner) -> Option<Self> {
         let mut flat: Vec<Self> = Vec::new();
         for mut replaced in all {
             let before = std::mem::take(&mut replaced.before);
@@ -113,16 +114,9 @@ impl Replaced {
                 }
             }
         }
-        flat.truncate(Self::MAX_BEFORE.saturating_add(1));
-        flat
-    }
-
-    /// Several, the latest first, as one; nothing of `except`, who has the resource again.
-    #[must_use]
-    pub fn joined(all: impl IntoIterator<Item = Self>, except: &Owner) -> Option<Self> {
-        let mut flat = Self::flat(all, except).into_iter();
+        let mut flat = flat.into_iter();
         let latest = flat.next()?;
-        Some(Self { before: flat.collect(), ..latest })
+        Some(Self { before: flat.take(Self::MAX_BEFORE).collect(), ..latest })
     }
 
     /// The lease of this owner that was taken over.

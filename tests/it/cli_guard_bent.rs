@@ -207,6 +207,8 @@ fn standard_input_is_left_alone() {
     shell.args(["-c", "printf 'one\\ntwo\\n' | { git-agentlock guard --hook pre-commit; cat; }"]);
     let output = shell.env("AGENTLOCK_OWNER", "A").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "one\ntwo\n");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("cannot commit src/a"), "{told}");
 }
 
 /// C25: a git directory in which nothing can be written.

@@ -67,7 +67,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("locks", &["clock", "duration", "owner", "record", "resource", "store"]),
     ("git", &["resource", "text"]),
     ("guard", &["clock", "locks", "owner", "record", "resource", "store"]),
-    ("harness", &["owner"]),
+    ("harness", &["owner", "text"]),
     ("install", &["resource", "text"]),
     ("run", &["clock", "duration", "locks", "record", "resource", "store"]),
     ("lib", &[]),

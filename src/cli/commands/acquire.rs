@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use git_agentlock::locks::{Acquired, Grant, Request, Told};
+use git_agentlock::locks::{Acquired, Grant, Request};
 
 use crate::cli::{
     args::{Global, OwnerArg, Targets},
     context::Context,
+    exit,
     failure::Failure,
     output::{self, Output},
     owner,
@@ -54,16 +55,11 @@ pub(crate) fn run(context: &Context, args: &AcquireArgs, global: &Global) -> Res
 
     let request = Request { owner, wants, reason, pid: std::process::id() };
     let locks = context.locks(&store, policy);
-    let told = if wait_ms == 0 {
-        let told = locks.acquire(&request)?;
-        Told { value: Some(told.value), warnings: told.warnings }
-    } else {
-        let signals = Signals::catch();
-        let say = |text: &str| output::say_now(global, text);
-        let told = taking::wait(&locks, &request, wait_ms, &say, &|| signals.caught().is_some())?;
-        output.code = signals.caught().filter(|_| told.value.is_none()).map(|signal| signal.saturating_add(128));
-        told
-    };
+    let signals = (wait_ms > 0).then(Signals::catch);
+    let caught = || signals.as_ref().and_then(Signals::caught);
+    let say = |text: &str| output::say_now(global, text);
+    let told = taking::acquire(&locks, &request, wait_ms, &say, &|| caught().is_some())?;
+    output.code = caught().filter(|_| told.value.is_none()).map(exit::of_signal);
     output.warnings.extend(told.warnings);
     match told.value {
         Some(Acquired::Granted(grants)) => {
@@ -104,13 +100,8 @@ fn granted(output: &mut Output, grants: &[Grant], asked: Option<u64>) {
             human::length(half),
             lease.token
         );
-        if let Some(stale) = &grant.stale_owner {
-            let whose = if *stale == lease.owner {
-                "your own expired lease".to_owned()
-            } else {
-                format!("the expired lease of {stale}")
-            };
-            let _ = writeln!(output.text, "  replaced {whose}");
+        if let Some(replaced) = taking::replaced(grant) {
+            let _ = writeln!(output.text, "  {replaced}");
         }
     }
 }

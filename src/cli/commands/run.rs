@@ -5,7 +5,7 @@ use std::{ffi::OsString, process::Child};
 use clap::Args;
 use git_agentlock::{
     clock::Clock as _,
-    locks::{Acquired, Grant, Locks, Request, Told},
+    locks::{Acquired, Grant, Locks, Request},
     run::{self, Escalation, Keeper, Notice, OnLost},
 };
 
@@ -15,7 +15,7 @@ use crate::cli::{
     catcher::Catcher,
     child::{NotStarted, Start},
     context::{Context, OnBadPolicy},
-    exit::Kind,
+    exit::{self, Kind},
     failure::Failure,
     output::{Beside, Output, say_beside},
     owner,
@@ -97,10 +97,7 @@ fn take_and_run(context: &Context, args: &RunArgs, global: &Global) -> Result<Ou
     let catcher = Catcher::new().map_err(|error| no_signals(&error))?;
     let cancelled = || catcher.asked_to_end().is_some();
     let say = |text: &str| say_beside(global, Beside::Note, text);
-    let told = match wait_ms {
-        0 => locks.acquire(&request).map(|told| Told { value: Some(told.value), warnings: told.warnings })?,
-        _ => taking::wait(&locks, &request, wait_ms, &say, &cancelled)?,
-    };
+    let told = taking::acquire(&locks, &request, wait_ms, &say, &cancelled)?;
     let mut output = Output { warnings: told.warnings, ..Output::new("run") };
     match told.value {
         Some(Acquired::Granted(grants)) => {
@@ -117,7 +114,7 @@ fn take_and_run(context: &Context, args: &RunArgs, global: &Global) -> Result<Ou
         }
         None => {
             output.failures.push(taking::interrupted());
-            output.code = catcher.asked_to_end().map(code_of);
+            output.code = catcher.asked_to_end().map(exit::of_signal);
             Ok(output)
         }
     }
@@ -171,7 +168,7 @@ impl Watched<'_> {
     fn start(&self, args: &RunArgs, notes: &[String], output: &mut Output) -> Result<Child, (Failure, u8)> {
         self.catcher.catch_all().map_err(|error| (no_signals(&error), NOT_RUN))?;
         if let Some(signal) = self.catcher.asked_to_end() {
-            return Err((taking::interrupted(), code_of(signal)));
+            return Err((taking::interrupted(), exit::of_signal(signal)));
         }
         let tokens = run::tokens(self.grants);
         let variables = [("AGENTLOCK_OWNER", self.request.owner.as_str()), ("AGENTLOCK_TOKEN", &tokens)];
@@ -189,16 +186,8 @@ impl Watched<'_> {
     }
 }
 
-fn code_of(signal: u8) -> u8 {
-    signal.saturating_add(128)
-}
-
 fn replaced(grant: &Grant) -> Option<String> {
-    let stale = grant.stale_owner.as_ref()?;
-    Some(match *stale == grant.lease.owner {
-        true => format!("{}: replaced your own expired lease", grant.lease.resource),
-        false => format!("{}: replaced the expired lease of {stale}", grant.lease.resource),
-    })
+    taking::replaced(grant).map(|replaced| format!("{}: {replaced}", grant.lease.resource))
 }
 
 fn no_signals(error: &std::io::Error) -> Failure {

@@ -5,6 +5,7 @@ use git_agentlock::{
     guard::{Objection, Refusal},
     owner::Owner,
     resource::RepoPath,
+    text::{is_deceptive, shell_word},
 };
 
 use super::human;
@@ -134,7 +135,7 @@ impl Advice<'_> {
             return " PATH…".to_owned();
         }
         let words: Option<Vec<String>> =
-            paths.iter().map(|path| shell_word(relative(path, &self.prefix).as_bstr())).collect();
+            paths.iter().map(|path| word(relative(path, &self.prefix).as_bstr())).collect();
         let words = words.unwrap_or_else(|| vec!["PATH…".to_owned()]);
         words.iter().fold(String::new(), |all, word| format!("{all} {word}"))
     }
@@ -151,12 +152,10 @@ fn relative(path: &RepoPath, from: &RepoPath) -> Vec<u8> {
     names.collect::<Vec<_>>().join(&b"/"[..])
 }
 
-/// As one word of a POSIX shell, which is neither an option nor magic for git's pathspecs; `None` for what cannot be typed.
-fn shell_word(path: &BStr) -> Option<String> {
-    let text = path.to_str().ok().filter(|text| !text.contains(git_agentlock::text::is_deceptive))?;
-    let text = if text.starts_with(['-', ':']) { format!("./{text}") } else { text.to_owned() };
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:@%=".contains(c);
-    Some(if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) })
+/// As one word of a shell that is neither an option nor magic for git's pathspecs; `None` for what cannot be typed.
+fn word(path: &BStr) -> Option<String> {
+    let text = path.to_str().ok().filter(|text| !text.contains(is_deceptive))?;
+    Some(shell_word(&if text.starts_with(['-', ':']) { format!("./{text}") } else { text.to_owned() }))
 }
 
 #[cfg(test)]
@@ -179,13 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn words_can_be_pasted_into_a_shell() {
-        assert_eq!(shell_word("src/a".into()).as_deref(), Some("src/a"));
-        assert_eq!(shell_word("a b'c".into()).as_deref(), Some(r"'a b'\''c'"));
-        assert_eq!(shell_word("$(x)".into()).as_deref(), Some("'$(x)'"));
-        assert_eq!(shell_word("-x".into()).as_deref(), Some("./-x"));
-        assert_eq!(shell_word(":(top)x".into()).as_deref(), Some("'./:(top)x'"));
-        assert_eq!(shell_word("a\nb".into()), None);
-        assert_eq!(shell_word(b"\xff".as_bstr()), None);
+    fn words_are_neither_options_nor_magic() {
+        assert_eq!(word("a b".into()).as_deref(), Some("'a b'"));
+        assert_eq!(word("-x".into()).as_deref(), Some("./-x"));
+        assert_eq!(word(":(top)x".into()).as_deref(), Some("'./:(top)x'"));
+        assert_eq!(word("a\nb".into()), None);
+        assert_eq!(word(b"\xff".as_bstr()), None);
     }
 }

@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use bstr::ByteVec as _;
 use git_agentlock::{
     harness::{Tool, shell},
     locks::{Conflict, Holder},
     owner::Owner,
-    text::{escape, is_deceptive},
+    text::{escape, is_deceptive, shell_quoted},
 };
 
-use super::human;
+use super::{advice::MAX_PATHS, human};
 use crate::cli::{exit::Kind, failure::Failure};
-
-/// More files than these are not spelt out in a command.
-const MAX_PATHS: usize = 8;
 
 /// How long a shell of an agent may wait: their tools end a command after two minutes or so.
 const PATIENCE: &str = "90s";
@@ -37,7 +35,7 @@ pub(crate) fn refused(conflicts: &[Conflict], owner: Option<&Owner>, paths: &[Pa
     if is_unknown {
         advice.push(format!("For the record that cannot be used: {}.", Kind::Damaged.remedy_of_holder()));
     } else if let (Some(words), Some(owner)) = (words(paths), owner) {
-        let owner = shell::quoted(owner.as_str());
+        let owner = shell_quoted(owner.as_str().as_bytes()).into_string_lossy();
         advice.push(format!(
             "Or wait for it in a shell (again, if need be), then read the file anew before you edit it: \
              git agentlock acquire --wait {PATIENCE} --owner {owner} --{words}"
@@ -48,18 +46,14 @@ pub(crate) fn refused(conflicts: &[Conflict], owner: Option<&Owner>, paths: &[Pa
 }
 
 fn in_the_way(conflict: &Conflict) -> String {
-    let through = match &conflict.holder {
-        Holder::Lease(lease) if lease.resource != conflict.wanted => format!("{} is ", lease.resource),
-        _ => String::new(),
-    };
-    format!("{}: {through}{}", conflict.wanted, human::held_by(&conflict.holder))
+    format!("{}: {}", conflict.wanted, human::in_the_way(&conflict.wanted, &conflict.holder))
 }
 
 /// The paths as words of a shell, with a blank before each; `None` when there are too many, or some that cannot be typed.
 fn words(paths: &[PathBuf]) -> Option<String> {
     let word = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains(is_deceptive))?;
-        Some(format!(" {}", shell::quoted(text)))
+        Some(format!(" {}", shell_quoted(text.as_bytes()).into_string_lossy()))
     };
     (paths.len() <= MAX_PATHS).then(|| paths.iter().map(|path| word(path)).collect::<Option<String>>()).flatten()
 }
@@ -94,7 +88,7 @@ pub(crate) fn say_who(owner: &Owner, tool: Tool) -> String {
     )
 }
 
-/// A document of a tool's that says nothing.
+/// That something is let through, and why.
 pub(crate) fn unread(what: &str) -> String {
     format!("note: {what}: let through without a lock")
 }

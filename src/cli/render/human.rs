@@ -66,6 +66,15 @@ pub(crate) fn held_by(holder: &Holder) -> String {
     }
 }
 
+/// Who holds what is wanted; or what it overlaps, and who holds that.
+pub(crate) fn in_the_way(wanted: &Resource, holder: &Holder) -> String {
+    let through = match holder {
+        Holder::Lease(lease) if lease.resource != *wanted => format!("{} is ", lease.resource),
+        _ => String::new(),
+    };
+    format!("{through}{}", held_by(holder))
+}
+
 /// That a directory has no lease of its own though there are some below it: naming it does not mean those.
 pub(crate) fn below(locks: &Locks<'_>, resource: &Resource) -> Option<String> {
     const SHOWN: usize = 3;

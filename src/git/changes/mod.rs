@@ -141,9 +141,9 @@ impl Changes {
         let after = trees.top_of_head()?;
         let head = trees.head()?;
         let parents = head.map_or(Ok(Vec::new()), |head| trees.parents(head))?;
-        let previous = head.and_then(|head| previous_head(&repository.git_dir, &head));
+        let previous = head.and_then(|head| trees.id(&previous_head(&repository.git_dir, &head)?));
         // A new commit has the one before as a parent; an amended one has taken its place.
-        let amended = previous.filter(|previous| !parents.contains(previous));
+        let amended = previous.filter(|previous| !previous.is_null() && !parents.contains(previous));
         let mut before = Vec::from_iter(amended.and_then(|amended| trees.top_of_commit("HEAD@{1}", amended).ok()));
         if before.is_empty() {
             for parent in parents {
@@ -324,8 +324,8 @@ fn read_merge_head(git_dir: &Path) -> Result<Option<Vec<String>>, ChangesError> 
     }
 }
 
-/// What `HEAD` was before it became `head`, by the last line of its reflog; `None` when that is not known, or it was nothing.
-fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
+/// What `HEAD` was before it became `head`, in hex, by the last line of its reflog; `None` when that is not known.
+fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<String> {
     /// A line has two ids, a name, a time and the first line of a message.
     const ENOUGH: i64 = 64 * 1024;
     let mut file = open_file(&git_dir.join("logs/HEAD")).ok()?;
@@ -335,8 +335,7 @@ fn previous_head(git_dir: &Path, head: &ObjectId) -> Option<ObjectId> {
     let last = end.lines().next_back()?;
     let mut words = last.split_str(" ");
     let (old, new) = (words.next()?, words.next()?);
-    let old = ObjectId::from_hex(old).ok().filter(|old| !old.is_null())?;
-    (new == head.to_string().as_bytes()).then_some(old)
+    (new == head.to_string().as_bytes()).then(|| old.to_str_lossy().into_owned())
 }
 
 /// One line of what gix has to say, safe to show.

@@ -98,15 +98,15 @@ impl Trees {
         Ok(merged.into_iter().filter(|hex| !is_left_out(hex)).collect())
     }
 
+    /// An id of this repository's kind of hash: gix does not survive the other.
+    pub(super) fn id(&self, hex: &str) -> Option<ObjectId> {
+        ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.kind() == self.hash())
+    }
+
     /// The top directory of a commit, by its id in hex.
     pub(super) fn top_of_hex(&self, hex: &str) -> Result<Item, ChangesError> {
         let no_id = || ChangesError::Commit { name: hex.to_owned(), reason: "it is no object id here".to_owned() };
         self.top_of_commit(hex, self.id(hex).ok_or_else(no_id)?)
-    }
-
-    /// An id of this repository's kind of hash: gix does not survive the other.
-    fn id(&self, hex: &str) -> Option<ObjectId> {
-        ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.kind() == self.hash())
     }
 
     /// The same of several.
@@ -145,9 +145,6 @@ impl Trees {
 
     pub(super) fn top_of_commit(&self, name: &str, id: ObjectId) -> Result<Item, ChangesError> {
         let error = |why: String| ChangesError::Commit { name: name.to_owned(), reason: why };
-        if id.kind() != self.hash() {
-            return Err(error("it is an id of another hash than the repository's".to_owned()));
-        }
         let object = self.repository.find_object(id).map_err(|cause| error(reason(&cause.probable_cause())))?;
         let commit = object.peel_to_commit().map_err(|cause| error(reason(&cause.probable_cause())))?;
         let tree = commit.tree_id().map_err(|cause| error(reason(&cause.probable_cause())))?;
