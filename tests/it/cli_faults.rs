@@ -255,6 +255,6 @@ fn a_mutex_that_somebody_sits_on_is_waited_for_no_longer_than_ten_seconds_and_it
     });
     assert!(start.elapsed() >= Duration::from_secs(10));
     assert_eq!(tree(&repo), before);
-    drop(mutex);
+    mutex.unlock().unwrap();
     a.ok(["release", "src/a"]);
 }

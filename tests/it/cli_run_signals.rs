@@ -2,14 +2,15 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Lines},
+    io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, ChildStdout},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
 };
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::sandbox::{Agent, Ran, Sandbox, wait_until};
+use crate::sandbox::{Agent, PATIENCE, Ran, Sandbox, end_of, wait_until};
 
 /// Says each signal that comes, and ends when `go-on` is there, with 40 and the number of signals.
 const TELL: &str = "for s in HUP INT QUIT TERM USR1 USR2 ALRM; do trap \"n=\\$((n+1)); echo $s\" $s; done
@@ -17,14 +18,16 @@ const TELL: &str = "for s in HUP INT QUIT TERM USR1 USR2 ALRM; do trap \"n=\\$((
 
 struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: mpsc::Receiver<String>,
     command: Pid,
 }
 
 fn start(agent: &Agent<'_>, script: &str) -> Running {
     let mut child = agent.command(["run", "src/a", "--", "sh", "-c", script]).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let ready = lines.next().unwrap().unwrap();
+    let (send, lines) = mpsc::channel();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+    let ready = lines.recv_timeout(PATIENCE).unwrap();
     let pid = ready.strip_prefix("ready ").expect(&ready).parse().unwrap();
     Running { child, lines, command: Pid::from_raw(pid).unwrap() }
 }
@@ -34,8 +37,8 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    fn says(&mut self) -> String {
-        self.lines.next().unwrap().unwrap()
+    fn says(&self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("it says something")
     }
 
     fn end(self) -> Ran {
@@ -51,7 +54,7 @@ fn go_on(repo: &Path) {
 fn each_signal_is_passed_on_once() {
     let (sandbox, repo) = Sandbox::with_repo();
     let a = sandbox.agent(&repo, "A");
-    let mut running = start(&a, TELL);
+    let running = start(&a, TELL);
     let all = [
         (Signal::HUP, "HUP"),
         (Signal::INT, "INT"),
@@ -86,12 +89,22 @@ fn a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease() {
     }
 }
 
+/// A shell starts its background jobs so, and `nohup` what it is given.
+#[test]
+fn these_tests_do_not_depend_on_what_is_ignored_where_they_were_started() {
+    let itself = std::env::current_exe().unwrap();
+    let test = "cli_run_signals::a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease";
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP INT QUIT TERM USR1 CHLD; exec \"$@\"", "sh"]).arg(itself).args(["--exact", test]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(end_of(&mut child).success());
+}
+
 #[test]
 fn two_interrupts_leave_no_orphan_and_no_lease() {
     let (sandbox, repo) = Sandbox::with_repo();
     let a = sandbox.agent(&repo, "A");
-    let mut running =
-        start(&a, "trap 'echo cleaning; sleep 0.3; exit 5' INT; echo ready $$; while :; do sleep 0.01; done");
+    let running = start(&a, "trap 'echo cleaning; sleep 0.3; exit 5' INT; echo ready $$; while :; do sleep 0.01; done");
     let command = running.command;
     running.signal(Signal::INT);
     assert_eq!(running.says(), "cleaning");
@@ -106,14 +119,14 @@ fn two_interrupts_leave_no_orphan_and_no_lease() {
 fn what_is_ignored_is_ignored_by_the_command_too() {
     let (sandbox, repo) = Sandbox::with_repo();
     let a = sandbox.agent(&repo, "A").by(["sh", "-c", "trap '' HUP INT CHLD; exec \"$@\"", "sh"]);
-    let mut running = start(&a, "grep SigIgn /proc/self/status | tr -d '\\t' >ignored; echo ready $$; read x; exit 6");
+    let running = start(&a, "grep SigIgn /proc/self/status | tr -d '\\t' >ignored; echo ready $$; read x; exit 6");
     let ignored = fs::read_to_string(repo.join("ignored")).unwrap();
     let mask = u64::from_str_radix(ignored.trim().strip_prefix("SigIgn:").unwrap(), 16).unwrap();
     assert_eq!(mask & 0b11, 0b11, "HUP and INT: {ignored}");
     running.signal(Signal::HUP);
     running.signal(Signal::INT);
     running.signal(Signal::TERM);
-    assert!(running.lines.next().is_none());
+    assert_eq!(running.lines.recv_timeout(PATIENCE), Err(mpsc::RecvTimeoutError::Disconnected), "it says nothing");
     assert!(matches!(running.end().code(), 6 | 143), "stdin is at its end; or TERM came first");
 }
 

@@ -16,7 +16,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
-use crate::sandbox::{Agent, BINARY, Ran, Sandbox, allow_short_ttls, wait_until};
+use crate::sandbox::{Agent, BINARY, Ran, Sandbox, allow_short_ttls, end_of, wait_until};
 
 /// A terminal with a program in a session of its own.
 struct Terminal {
@@ -82,7 +82,7 @@ impl Terminal {
 
     fn end(self) -> i32 {
         let mut child = self.child;
-        let status = child.wait().unwrap();
+        let status = end_of(&mut child);
         Ran::wait(child, "in a terminal".to_owned());
         std::os::unix::process::ExitStatusExt::signal(&status)
             .map_or_else(|| status.code().unwrap(), |signal| 128 + signal)
@@ -178,7 +178,7 @@ fn the_end_of_the_terminal_ends_both_and_frees_the_lease() {
         wait_until("the command is gone", || test_kill_process(command).is_err());
         wait_until("the lease is free", || a.listed().is_empty());
         let mut child = terminal.child;
-        child.wait().unwrap();
+        end_of(&mut child);
     }
 }
 

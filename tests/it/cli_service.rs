@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::sandbox::{Sandbox, allow_short_ttls, records, store_of, tree, wait_until};
+use crate::sandbox::{Sandbox, allow_short_ttls, end_of, records, store_of, tree, wait_until};
 
 fn store(repo: &Path) -> std::path::PathBuf {
     store_of(&repo.join(".git"))
@@ -348,7 +348,7 @@ fn killed_half_way_what_is_left_is_listed_and_clears_by_release() {
         let mut child = a.command(["acquire", "x1", "x2", "x3", "x4", "x5", "x6"]).spawn().unwrap();
         wait_until("it has begun", || !records(&store(&repo)).is_empty() || child.try_wait().unwrap().is_some());
         let _ = child.kill();
-        child.wait().unwrap();
+        end_of(&mut child);
         let listed = a.listed();
         let document = a.json(0, ["release", "--all"]);
         assert_eq!(document.leases.len(), listed.len());
@@ -391,7 +391,7 @@ fn release_all_counts_right_against_an_owner_that_keeps_acquiring() {
     while writer.try_wait().unwrap().is_none() {
         released += a.json(0, ["release", "--all"]).leases.len();
     }
-    assert!(writer.wait().unwrap().success());
+    assert!(end_of(&mut writer).success());
     released += a.json(0, ["release", "--all"]).leases.len();
     assert_eq!(released, 120);
     assert_eq!(a.listed(), [""; 0]);

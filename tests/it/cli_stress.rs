@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use crate::sandbox::{Ran, Resource, Sandbox};
+use crate::sandbox::{Ran, Resource, Sandbox, end_of};
 
 /// A small generator of numbers that is the same at each run.
 struct Chance(u64);
@@ -101,6 +101,6 @@ fn a_held_lease_never_shows_as_free_beside_renewals_and_takings() {
         assert!(listed.contains(&"src/a A".to_owned()) && listed.contains(&"lib/ A".to_owned()), "{listed:?}");
         looks += 1;
     }
-    assert!(writer.wait().unwrap().success());
+    assert!(end_of(&mut writer).success());
     assert!(looks > 0);
 }

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::sandbox::{Agent, Ran, Sandbox, store_of, wait_until};
+use crate::sandbox::{Agent, Ran, Sandbox, end_of, store_of, wait_until};
 
 fn queue(repo: &Path) -> PathBuf {
     store_of(&repo.join(".git")).join("queue")
@@ -105,7 +105,7 @@ fn waiters_are_served_in_turn_and_neither_the_dead_nor_the_stopped_hold_up_the_o
     let third = start(&sandbox.agent(&repo, "third"), &repo, &wait);
     let fourth = start(&sandbox.agent(&repo, "fourth"), &repo, &wait);
     killed.kill().unwrap();
-    killed.wait().unwrap();
+    end_of(&mut killed);
     signal(&stopped, Signal::STOP);
     holder.ok(["release", "src/a"]);
 

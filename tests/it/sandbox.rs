@@ -13,14 +13,14 @@ use std::{
     os::unix::{ffi::OsStrExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::{Arc, Once, mpsc},
     time::{Duration, Instant},
 };
 
 use serde::Deserialize;
 
 /// No run takes so long, however slow the machine is. One that does hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_git-agentlock");
 
@@ -31,6 +31,7 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
+        ignore_no_signals();
         let dir = tempfile::Builder::new().prefix("agentlock-").tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
         fs::create_dir_all(root.join("home/.config")).unwrap();
@@ -282,6 +283,34 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Waits for the end of a process, not for ever.
+#[track_caller]
+pub(crate) fn end_of(child: &mut Child) -> ExitStatus {
+    let mut ended = None;
+    wait_until("the process has ended", || {
+        ended = child.try_wait().unwrap();
+        ended.is_some()
+    });
+    ended.unwrap()
+}
+
+/// What this process ignores its children would ignore too, and whoever started the tests may well ignore INT and QUIT (a shell, for jobs in
+/// the background) or HUP (`nohup`). A handler that does nothing is as good here, and is not inherited.
+fn ignore_no_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map_or("0", str::trim);
+        let ignored = u64::from_str_radix(ignored, 16).unwrap();
+        for signal in [SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2] {
+            if ignored & (1 << (signal - 1)) != 0 {
+                signal_hook::flag::register(signal, Arc::default()).unwrap();
+            }
+        }
+    });
+}
+
 /// A run that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -305,7 +334,7 @@ impl Ran {
         Self::wait(child, format!("{command:?}"))
     }
 
-    /// Waits for the end, not for ever.
+    /// Waits for the end, and no longer than that can take.
     pub(crate) fn wait(child: Child, command: String) -> Self {
         let pid = child.id();
         let (send, receive) = mpsc::channel();
