@@ -346,7 +346,14 @@ impl Locator {
             Some(repository) => Some(repository),
             None => discover(dir, self.environment.is_some())?.map(Rc::new),
         };
-        self.known.borrow_mut().insert(dir.to_owned(), found.clone());
+        let mut known = self.known.borrow_mut();
+        if let Some(repository) = &found {
+            // The way up has led through these, and none of them is the top of another.
+            for passed in repository.way_up_from(dir) {
+                known.entry(passed.to_owned()).or_insert_with(|| found.clone());
+            }
+        }
+        known.insert(dir.to_owned(), found.clone());
         Ok(found)
     }
 

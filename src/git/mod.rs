@@ -8,6 +8,7 @@ pub mod changes;
 mod hooks;
 pub mod locate;
 mod path;
+mod plain;
 pub mod reftable;
 
 use std::{
@@ -41,6 +42,13 @@ pub struct Repository {
 }
 
 impl Repository {
+    /// The directories from one that this is the repository of up to the top of the work tree, both included.
+    fn way_up_from<'d>(&'d self, dir: &'d Path) -> impl Iterator<Item = &'d Path> {
+        let is_gits = dir.starts_with(&self.git_dir) || dir.starts_with(&self.common_dir);
+        let top = self.work_tree.as_deref().filter(|_| !is_gits);
+        dir.ancestors().take_while(move |above| top.is_some_and(|top| above.starts_with(top)))
+    }
+
     /// The ids of all work trees, the main one's (empty) first. Best effort: what cannot be listed is left out.
     #[must_use]
     pub fn all_work_tree_ids(&self) -> Vec<BString> {
@@ -84,6 +92,9 @@ pub enum RepositoryError {
 /// # Errors
 /// [`RepositoryError`] when there is one that cannot be used.
 pub fn discover(dir: &Path, ignore_environment: bool) -> Result<Option<Repository>, RepositoryError> {
+    if let Some(plain) = plain::repository(dir, upward_options()) {
+        return Ok(Some(plain));
+    }
     let mut options = open_options();
     if ignore_environment {
         options = options.modify_permissions(|permissions| permissions.env.git_prefix = Permission::Deny);
@@ -181,15 +192,21 @@ fn usable(
     let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
     configuration_was_read(&repository, &common_dir)?;
     let work_tree = repository.workdir().map(real).transpose()?;
-    let id = git_dir.strip_prefix(common_dir.join("worktrees")).ok().and_then(crate::resource::path_bytes);
+    let config = repository.config_snapshot();
     Ok(Some(Repository {
-        work_tree_id: id.unwrap_or_default(),
+        work_tree_id: work_tree_id(&git_dir, &common_dir),
         common_dir,
         git_dir,
         work_tree,
-        ignore_case: local_boolean(&repository, "ignorecase"),
-        precompose_unicode: local_boolean(&repository, "precomposeunicode"),
+        ignore_case: local_boolean(config.plumbing(), "ignorecase"),
+        precompose_unicode: local_boolean(config.plumbing(), "precomposeunicode"),
     }))
+}
+
+/// The id of a linked work tree; empty for a main one.
+fn work_tree_id(git_dir: &Path, common_dir: &Path) -> BString {
+    let id = git_dir.strip_prefix(common_dir.join("worktrees")).ok();
+    id.and_then(crate::resource::path_bytes).unwrap_or_default()
 }
 
 /// gix passes over a configuration that cannot be read. Git does not, and what stands there decides which names are one file.
@@ -209,9 +226,8 @@ fn configuration_was_read(repository: &gix::Repository, common_dir: &Path) -> Re
 
 /// A `core` boolean of the repository's own configuration. It decides which names are one file, so it must be the same for all who share
 /// the repository: what a user or a single work tree has set elsewhere does not count. `git init` writes it there.
-fn local_boolean(repository: &gix::Repository, key: &str) -> bool {
-    let config = repository.config_snapshot();
-    let sections = config.plumbing().sections_by_name("core").into_iter().flatten();
+fn local_boolean(config: &gix::config::File, key: &str) -> bool {
+    let sections = config.sections_by_name("core").into_iter().flatten();
     let local = sections.filter(|section| section.meta().source == gix::config::Source::Local);
     let values = local.filter(|section| section.contains_value_name(key)).map(|section| section.value_implicit(key));
     match values.last().flatten() {

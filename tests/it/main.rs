@@ -53,6 +53,7 @@ mod cli_waiting;
 mod conformance;
 mod every_system_call;
 mod fuzz;
+mod git_places;
 mod guard_rules;
 mod guard_world;
 mod invariants;
