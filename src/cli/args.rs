@@ -1,8 +1,11 @@
 //! What can be said on the command line. Each command's own arguments are in its file.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use super::commands::{
     acquire, agent_hook, break_, check, doctor, guard, hook, instructions, list, log, policy, prune, release, renew,
@@ -84,7 +87,54 @@ pub(crate) enum Command {
     Policy(policy::PolicyArgs),
 }
 
+impl Cli {
+    /// What `arguments` say. To build the arguments of all commands takes longer than most commands take, so those of the one that seems to be
+    /// called are tried alone; whatever is not in order with that is left to the whole.
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        match called(arguments).and_then(OsStr::to_str).and_then(Command::alone) {
+            Some(command) => Self::parse_as(command, arguments).or_else(|_| Self::try_parse_from(arguments)),
+            None => Self::try_parse_from(arguments),
+        }
+    }
+
+    fn parse_as(command: clap::Command, arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let mut whole = Global::augment_args(clap::Command::new("git-agentlock")).subcommand(command);
+        let parsed = whole.try_get_matches_from_mut(arguments).and_then(|matches| Self::from_arg_matches(&matches));
+        // The process is to end soon: to take all that apart is of use to nobody.
+        std::mem::forget(whole);
+        parsed
+    }
+}
+
+/// The command that was meant, as far as the words tell: the first that is neither an option nor the value of one.
+pub(crate) fn called(arguments: &[OsString]) -> Option<&OsStr> {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "-C" || word == "--color" {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word);
+        }
+    }
+    None
+}
+
 impl Command {
+    /// One of the commands that are called again and again, with none of the others beside it.
+    fn alone(name: &str) -> Option<clap::Command> {
+        let command = clap::Command::new;
+        Some(match name {
+            "acquire" => acquire::AcquireArgs::augment_args(command("acquire")),
+            "renew" | "heartbeat" => renew::RenewArgs::augment_args(command("renew").alias("heartbeat")),
+            "release" => release::ReleaseArgs::augment_args(command("release")),
+            "check" => check::CheckArgs::augment_args(command("check")),
+            "list" => list::ListArgs::augment_args(command("list")),
+            "guard" => guard::GuardArgs::augment_args(command("guard")),
+            "agent-hook" => agent_hook::AgentHookArgs::augment_args(command("agent-hook")),
+            _ => return None,
+        })
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Acquire(_) => "acquire",
@@ -152,5 +202,45 @@ impl Targets {
     /// Only paths, for commands that take no more.
     pub(crate) fn of_paths(paths: Vec<OsString>) -> Self {
         Self { paths, area: false, resources: Vec::new(), pathspec_from_file: None, pathspec_file_nul: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// All that a command alone is asked for: its arguments and what they exclude and need.
+    #[test]
+    fn a_command_alone_is_the_one_among_the_others() {
+        let mut whole = Cli::command();
+        whole.build();
+        let all = whole
+            .get_subcommands()
+            .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()));
+        let mut count = 0;
+        for name in all {
+            let Some(command) = Command::alone(name) else { continue };
+            let mut alone = Global::augment_args(clap::Command::new("git-agentlock")).subcommand(command);
+            alone.build();
+            let arguments = |whole: &clap::Command| {
+                let command = whole.find_subcommand(name).unwrap_or_else(|| panic!("{name}"));
+                command.get_arguments().map(|argument| format!("{argument:?}")).collect::<Vec<_>>()
+            };
+            assert_eq!(arguments(&alone), arguments(&whole), "{name}");
+            count += 1;
+        }
+        assert_eq!(count, 8, "with an alias");
+    }
+
+    #[test]
+    fn what_is_not_in_order_is_told_by_the_whole() {
+        for words in ["check -h", "check --nonsense", "chekc", "-C", "check -C", "--version", "help check"] {
+            let arguments: Vec<_> =
+                std::iter::once("git-agentlock").chain(words.split(' ')).map(OsString::from).collect();
+            let (quick, whole) = (Cli::parse(&arguments).unwrap_err(), Cli::try_parse_from(&arguments).unwrap_err());
+            assert_eq!(quick.to_string(), whole.to_string(), "{words}");
+        }
     }
 }

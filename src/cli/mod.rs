@@ -29,7 +29,7 @@ mod ward;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
-    CommandFactory as _, Parser as _,
+    CommandFactory as _,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
@@ -48,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
     environment::look_up_no_home(&arguments);
     survive_file_size_limits();
     let umask = create_with_exact_modes();
-    match Cli::try_parse_from(&arguments) {
+    match Cli::parse(&arguments) {
         Ok(cli) => run(cli, umask),
         Err(error) => usage(error, &arguments),
     }
@@ -169,7 +169,8 @@ fn drop_far_suggestions(error: &mut clap::Error) {
 /// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
 fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     let known = Cli::command();
-    let name = command_of(arguments, &known).map_or("", clap::Command::get_name).to_owned();
+    let called = args::called(arguments).and_then(|word| known.find_subcommand(word));
+    let name = called.map_or("", clap::Command::get_name).to_owned();
     // `run` has exit codes of its own, beside those of the command that it runs.
     let code = (name == "run").then_some(NOT_RUN);
     make_safe(&mut error);
@@ -196,19 +197,6 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     );
     let output = Output { code, ..Output::failed(&name, failure) };
     output.print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
-}
-
-/// The command that was meant, as far as a command line that is wrong somewhere tells: the first word that is neither an option nor the value of one.
-fn command_of<'c>(arguments: &[OsString], known: &'c clap::Command) -> Option<&'c clap::Command> {
-    let mut words = arguments.iter().skip(1);
-    while let Some(word) = words.next() {
-        if word == "-C" || word == "--color" {
-            words.next();
-        } else if !word.as_encoded_bytes().starts_with(b"-") {
-            return known.find_subcommand(word);
-        }
-    }
-    None
 }
 
 /// What a store creates has the permissions of the directory around it from its first moment: a process that is killed between the creation and a

@@ -12,11 +12,13 @@ use std::{
     rc::Rc,
 };
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 
+pub use super::unlocatable::LocateError;
 use super::{
     Repository, RepositoryError, discover, from_environment,
     path::{Resolved, resolve},
+    unlocatable::why_not,
 };
 use crate::resource::{RepoPath, ResourceError, Target, path_bytes};
 
@@ -50,66 +52,6 @@ pub enum Taken {
     LinkToElsewhere,
     /// As the outer repository's entry for another repository, not as what is in that.
     EntryOfRepository,
-}
-
-/// Why a path cannot be locked.
-#[derive(Debug, thiserror::Error)]
-pub enum LocateError {
-    /// An empty path.
-    #[error("an empty path names nothing")]
-    Empty,
-    /// Bytes that are no path.
-    #[error("'{}' is not a usable path: {source}", crate::text::escape(path))]
-    Invalid {
-        /// What was given.
-        path: BString,
-        /// Why.
-        source: ResourceError,
-    },
-    /// A part of it has too many bytes, or links lead in a circle.
-    #[error("'{}' is not a usable path: {reason}", crate::text::escape(path))]
-    Unusable {
-        /// What was given.
-        path: BString,
-        /// Why.
-        reason: &'static str,
-    },
-    /// A file stands where a directory is meant.
-    #[error("'{}' is not a directory", crate::text::escape(path))]
-    NotADirectory {
-        /// What was given.
-        path: BString,
-    },
-    /// Git's own files.
-    #[error("'{}' is inside the git directory, which is git's own", crate::text::escape(path))]
-    InGitDir {
-        /// What was given.
-        path: BString,
-    },
-    /// A path in a repository without a work tree.
-    #[error("'{}' is in a bare repository, which has no files to lock", crate::text::escape(path))]
-    Bare {
-        /// What was given.
-        path: BString,
-    },
-    /// The repository cannot be used.
-    #[error(transparent)]
-    Repository(#[from] RepositoryError),
-    /// The path cannot be looked at.
-    #[error("cannot look at '{}': {source}", crate::text::escape(path))]
-    Io {
-        /// What was given.
-        path: BString,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl LocateError {
-    /// Whether the path itself cannot be locked; otherwise it could not be looked at.
-    fn is_about_the_path(&self) -> bool {
-        !matches!(self, Self::Repository(_) | Self::Io { .. })
-    }
 }
 
 /// Finds places, as seen from one directory. Remembers what it has found, so that many paths cost little more than one.
@@ -383,24 +325,4 @@ fn names_a_directory(path: &[u8]) -> bool {
 
 fn none_if_missing<T>(error: io::Error) -> io::Result<Option<T>> {
     if error.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(error) }
-}
-
-fn why_not(given: &BStr, source: io::Error) -> LocateError {
-    let path = given.to_owned();
-    match source.kind() {
-        io::ErrorKind::NotADirectory => LocateError::NotADirectory { path },
-        io::ErrorKind::InvalidFilename => LocateError::Unusable { path, reason: "a name in it is too long" },
-        _ if is_link_circle(&source) => LocateError::Unusable { path, reason: "its symbolic links lead in a circle" },
-        _ => LocateError::Io { path, source },
-    }
-}
-
-fn is_link_circle(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    return {
-        let _ = error;
-        false
-    };
 }

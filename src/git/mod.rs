@@ -10,6 +10,7 @@ pub mod locate;
 mod path;
 mod plain;
 pub mod reftable;
+mod unlocatable;
 
 use std::{
     io,

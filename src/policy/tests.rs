@@ -88,6 +88,15 @@ fn the_built_in_policy_is_the_documented_one() {
 }
 
 #[test]
+fn the_built_in_policy_is_all_that_its_file_says_at_the_lines_where_it_says_it() {
+    let (whole, _) = read::text_of(LayerKind::Embedded, Path::new(""), embedded());
+    let whole = effective::complete(whole).expect("every key has a value");
+    assert_eq!(shown(&effective::built_in()), shown(&whole));
+    let lines = |policy: &Policy| policy.entries().iter().map(|entry| entry.origin.line).collect::<Vec<_>>();
+    assert_eq!(lines(&effective::built_in()), lines(&whole));
+}
+
+#[test]
 fn the_built_in_file_has_no_problem() {
     let (_, problems) = read::text_of(LayerKind::Embedded, Path::new(""), embedded());
     assert!(problems.is_empty(), "{problems:#?}");
