@@ -77,7 +77,7 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Renew(args) => here.work(Refuse, |context| of::renew::run(context, &args)),
         Command::Release(args) => here.work(Warn, |context| of::release::run(context, &args)),
         Command::Check(args) => here.work(Warn, |context| of::check::run(context, &args)),
-        Command::List(args) => here.work(Warn, |context| of::list::run(context, &args)),
+        Command::List(args) => here.work(Warn, |context| of::list::run(context, &args, global)),
         Command::Prune(args) => here.work(Warn, |context| of::prune::run(context, &args)),
         Command::Break(args) => here.work(Warn, |context| of::break_::run(context, args)),
         Command::Doctor(args) => here.work(Warn, |context| of::doctor::run(context, args)),

@@ -96,7 +96,7 @@ impl Output {
             let gravest = told.clone().find(|failure| failure.kind.exit() == exit).or(told.next()).cloned();
             let gravest = gravest.map(|failure| Failure { hints: self.all_hints(), ..failure });
             self.document.finish(exit == Exit::Done, &self.warnings, &self.notes, gravest.as_ref());
-            write_raw(self.document.to_line().as_bytes())
+            write_buffered(|to| self.document.write_line(to))
         } else if global.quiet && !self.is_answer {
             Ok(())
         } else if let Some(raw) = &self.raw {
@@ -211,6 +211,12 @@ fn write_stdout(text: &str, color: Color) -> io::Result<()> {
     };
     anstream::AutoStream::new(&mut plain, choice).write_all(text.as_bytes())?;
     write_raw(&plain)
+}
+
+fn write_buffered(write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>) -> io::Result<()> {
+    let mut stdout = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    write(&mut stdout)?;
+    stdout.flush()
 }
 
 fn write_raw(bytes: &[u8]) -> io::Result<()> {

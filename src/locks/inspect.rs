@@ -94,14 +94,17 @@ impl Locks<'_> {
         let view = self.store.view(&ReadSet::everything())?;
         let now = self.clock.now();
         let mut listing = Listing::default();
-        for (_, seen) in view.iter() {
+        let mut records = Vec::new();
+        for seen in view.into_seen() {
             match seen {
-                Seen::Record(record) if !record.was_cut_short() => listing.leases.push(rules::shown(record, &now)),
+                Seen::Record(record) if !record.was_cut_short() => records.push(record),
                 Seen::Record(_) => {}
-                Seen::Unreadable(unreadable) => listing.unreadable.push(unreadable.clone()),
+                Seen::Unreadable(unreadable) => listing.unreadable.push(unreadable),
             }
         }
-        listing.leases.sort_by(|a, b| by_scope_and_path(&a.resource).cmp(&by_scope_and_path(&b.resource)));
+        // While they are in boxes, of which only the addresses have to be moved.
+        records.sort_unstable_by(|a, b| by_scope_and_path(&a.resource).cmp(&by_scope_and_path(&b.resource)));
+        listing.leases = records.into_iter().map(|record| rules::as_lease(*record, &now)).collect();
         Ok(listing)
     }
 }

@@ -109,7 +109,13 @@ fn set_end(record: &mut Record, now: &Now, left_ms: i64) {
 /// A record as a lease with times to be shown.
 #[must_use]
 pub fn shown(record: &Record, now: &Now) -> Lease {
-    let standing = standing(record, now);
+    as_lease(record.clone(), now)
+}
+
+/// The same, of a record that is of no more use.
+#[must_use]
+pub fn as_lease(record: Record, now: &Now) -> Lease {
+    let standing = standing(&record, now);
     let (state, remaining_ms) = match standing {
         Standing::Live { remaining_ms, .. } => (State::Live, remaining_ms),
         Standing::Expired { since_ms } => (State::Expired, since_ms.saturating_neg()),
@@ -119,20 +125,20 @@ pub fn shown(record: &Record, now: &Now) -> Lease {
     let drift = now.wall.plus_millis(remaining_ms).since(record.expires_at);
     let drift = if state == State::Live && drift.saturating_abs() > CLOCK_NOISE_MS { drift } else { 0 };
     Lease {
-        resource: record.resource.clone(),
-        owner: record.owner.clone(),
+        resource: record.resource,
+        owner: record.owner,
         token: record.token,
         state,
         acquired_at: record.acquired_at.plus_millis(drift),
         renewed_at: record.renewed_at.plus_millis(drift),
         expires_at: record.expires_at.plus_millis(drift),
         remaining_ms,
-        boot_deadline: record.boot.clone(),
+        boot_deadline: record.boot,
         ttl: record.ttl,
-        reason: record.reason.clone(),
-        replaced: record.replaced.clone(),
-        ended: record.ended.clone(),
-        host: record.host.clone(),
+        reason: record.reason,
+        replaced: record.replaced,
+        ended: record.ended,
+        host: record.host,
         pid: record.pid,
     }
 }

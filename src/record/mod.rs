@@ -248,7 +248,12 @@ impl Record {
             return Err(RecordError::TooLarge);
         }
         let syntax = |e: serde_json::Error| RecordError::Syntax(crate::text::escape(e.to_string().as_bytes()));
-        match serde_json::from_slice::<wire::Record>(bytes) {
+        // Checked as a whole, no string of it has to be.
+        let parsed = match std::str::from_utf8(bytes) {
+            Ok(text) => serde_json::from_str::<wire::Record<'_>>(text),
+            Err(_) => serde_json::from_slice(bytes),
+        };
+        match parsed {
             Ok(record) if record.v != Self::VERSION => Err(RecordError::Version(record.v)),
             Ok(_) if !bytes.ends_with(b"\n") => Err(RecordError::Truncated),
             Ok(record) => record.try_into(),

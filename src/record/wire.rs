@@ -1,10 +1,13 @@
 //! The shape of a record on disk. Bytes that are not UTF-8 are kept as base64, so nothing is lost.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bstr::BString;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, MapAccess, Visitor},
+};
 
 use super::{BootDeadline, End, Ended, Reason, RecordError, Replaced, Token};
 use crate::{
@@ -20,16 +23,19 @@ pub(super) struct Version {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct Record<'a> {
     pub(super) v: u64,
     resource: WireResource,
     owner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     token: u64,
-    acquired_at: String,
-    renewed_at: String,
-    expires_at: String,
+    #[serde(borrow)]
+    acquired_at: Cow<'a, str>,
+    #[serde(borrow)]
+    renewed_at: Cow<'a, str>,
+    #[serde(borrow)]
+    expires_at: Cow<'a, str>,
     ttl_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot: Option<BootDeadline>,
@@ -94,11 +100,43 @@ enum How {
     Broken,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(untagged)]
 enum Bytes {
     Text(String),
     Base64 { base64: String },
+}
+
+/// What serde derives for an untagged enum keeps a copy of everything first.
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        #[derive(Deserialize)]
+        struct Encoded {
+            base64: String,
+        }
+        impl<'de> Visitor<'de> for Either {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, or an object with `base64`")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
+                Ok(Bytes::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Bytes, E> {
+                Ok(Bytes::Text(text))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Bytes, A::Error> {
+                let Encoded { base64 } = Encoded::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(Bytes::Base64 { base64 })
+            }
+        }
+        from.deserialize_any(Either)
+    }
 }
 
 impl Bytes {
@@ -232,7 +270,7 @@ impl TryFrom<WireResource> for Resource {
     }
 }
 
-impl From<&super::Record> for Record {
+impl From<&super::Record> for Record<'_> {
     fn from(record: &super::Record) -> Self {
         Self {
             v: super::Record::VERSION,
@@ -240,9 +278,9 @@ impl From<&super::Record> for Record {
             owner: record.owner.as_str().to_owned(),
             reason: record.reason.as_ref().map(|reason| reason.as_str().to_owned()),
             token: record.token.get(),
-            acquired_at: record.acquired_at.to_string(),
-            renewed_at: record.renewed_at.to_string(),
-            expires_at: record.expires_at.to_string(),
+            acquired_at: record.acquired_at.to_string().into(),
+            renewed_at: record.renewed_at.to_string().into(),
+            expires_at: record.expires_at.to_string().into(),
             ttl_ms: record.ttl.millis(),
             boot: record.boot.clone(),
             replaced: record.replaced.as_ref().map(WireReplaced::from),
@@ -284,10 +322,10 @@ impl TryFrom<WireEnded> for Ended {
     }
 }
 
-impl TryFrom<Record> for super::Record {
+impl TryFrom<Record<'_>> for super::Record {
     type Error = RecordError;
 
-    fn try_from(wire: Record) -> Result<Self, RecordError> {
+    fn try_from(wire: Record<'_>) -> Result<Self, RecordError> {
         Ok(Self {
             resource: wire.resource.try_into()?,
             owner: owner(wire.owner)?,

@@ -134,6 +134,11 @@ impl View {
         self.entries.iter().map(|(key, seen)| (*key, seen))
     }
 
+    /// All that was seen, by key.
+    pub fn into_seen(self) -> impl Iterator<Item = Seen> {
+        self.entries.into_values()
+    }
+
     /// Keeps only what stands at keys that `is_wanted` wants.
     pub fn retain(&mut self, is_wanted: impl Fn(ResourceKey) -> bool) {
         self.entries.retain(|key, _| is_wanted(*key));

@@ -24,7 +24,7 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
-    render::{agent as text, json::spelt_out},
+    render::{agent as text, json::write_line},
 };
 
 /// Answer an agent tool's hook: take the lease of a file before the tool edits it
@@ -119,7 +119,10 @@ fn of_tool(tool: Tool, global: &Global, umask: u32) -> Output {
         }
     };
     if let Some(document) = answer::document(tool, &verdict) {
-        output.raw = Some(format!("{}\n", spelt_out(&document.to_string())).into_bytes());
+        let mut answer = Vec::new();
+        // Into memory, which takes all.
+        let _ = write_line(&document, &mut answer);
+        output.raw = Some(answer);
         output.is_answer = true;
     }
     if let Verdict::Deny(reason) = verdict {

@@ -75,7 +75,9 @@ fn one(output: &mut Output, report: &Report, asked: &Asked<'_>) -> (ResultDoc, E
     let foreign: Vec<&Holder> = report.foreign(asked.owner).collect();
     let mine = asked.owner.and_then(|owner| report.lease_of(owner, asked.token));
     output.document.locked |= !report.holders.is_empty();
-    output.document.leases.extend(mine.map(Into::into));
+    if let Some(lease) = mine {
+        output.document.leases.push(lease.into());
+    }
     output.document.conflicts.extend(foreign.iter().map(|holder| ConflictDoc::new(&report.resource, holder)));
     let is_unknown = foreign.iter().any(|holder| holder.owner().is_none());
     let (outcome, code) = match (mine, foreign.is_empty()) {

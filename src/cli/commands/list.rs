@@ -9,12 +9,16 @@ use git_agentlock::{
 };
 
 use crate::cli::{
+    args::Global,
     context::Context,
     exit::Kind,
     failure::Failure,
     output::Output,
     owner,
-    render::{human, json, json::UnreadableDoc},
+    render::{
+        human,
+        json::{self, Leases, UnreadableDoc},
+    },
 };
 
 /// Show the leases of this project
@@ -36,7 +40,7 @@ pub(crate) struct ListArgs {
     nul: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure> {
+pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result<Output, Failure> {
     let only = match args.owner.as_deref() {
         Some(name) => owner::of(Some(name))?.map(|known| known.owner),
         None => None,
@@ -54,8 +58,9 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<Output, Failure>
 
     let mut output = Output::new("list");
     output.document.locked = leases.iter().any(|lease| lease.state == State::Live);
-    output.document.leases = leases.iter().map(Into::into).collect();
-    if args.nul {
+    if global.json {
+        output.document.leases = Leases::All(leases);
+    } else if args.nul {
         output.raw = Some(for_scripts(&leases));
     } else {
         output.text = for_people(&leases, own.as_ref(), context);

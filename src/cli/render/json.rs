@@ -1,6 +1,6 @@
 //! The JSON documents. Their field names are a contract: tests read them back with `deny_unknown_fields`.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use git_agentlock::{
@@ -25,7 +25,7 @@ pub(crate) struct Document {
     /// How the request was understood, and what is good to know beside the result.
     notes: Vec<String>,
     /// The caller's leases that the command is about; for `list` all there are.
-    pub(crate) leases: Vec<LeaseDoc>,
+    pub(crate) leases: Leases,
     /// What somebody else holds.
     pub(crate) conflicts: Vec<ConflictDoc>,
     /// One answer for each resource, from commands that treat each by itself.
@@ -67,28 +67,70 @@ impl Document {
         });
     }
 
-    pub(crate) fn to_line(&self) -> String {
-        // Strings and numbers only: there is nothing in it that cannot be written.
-        let mut line = spelt_out(&serde_json::to_string(self).unwrap_or_default());
-        line.push('\n');
-        line
+    /// Writes the document as one line.
+    pub(crate) fn write_line(&self, to: &mut impl Write) -> io::Result<()> {
+        write_line(self, to)
     }
 }
 
-/// The same JSON with everything that a terminal must not get as `\uNNNN`. JSON leaves DEL, the C1 controls and what turns the reading
-/// direction as they are; outside of strings there are none.
-pub(crate) fn spelt_out(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if git_agentlock::text::is_deceptive(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
+/// Writes JSON on one line, with everything in it that a terminal must not get as `\uNNNN`.
+pub(crate) fn write_line(document: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *to, SpeltOut))?;
+    to.write_all(b"\n")
+}
+
+/// JSON leaves DEL, the C1 controls and what turns the reading direction as they are; outside of strings there are none.
+struct SpeltOut;
+
+impl serde_json::ser::Formatter for SpeltOut {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
+        // Nearly every one, and to find that out takes no decoding.
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return to.write_all(fragment.as_bytes());
+        }
+        let mut rest = fragment;
+        while let Some(at) = rest.find(git_agentlock::text::is_deceptive) {
+            let (before, from) = rest.split_at(at);
+            to.write_all(before.as_bytes())?;
+            let mut chars = from.chars();
+            for unit in chars.next().into_iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+                write!(to, "\\u{unit:04x}")?;
             }
-        } else {
-            out.push(c);
+            rest = chars.as_str();
+        }
+        to.write_all(rest.as_bytes())
+    }
+}
+
+/// Leases as JSON. All those of a store are made into it one by one as they are written: there may be very many.
+#[derive(Debug)]
+pub(crate) enum Leases {
+    Made(Vec<LeaseDoc>),
+    All(Vec<Lease>),
+}
+
+impl Default for Leases {
+    fn default() -> Self {
+        Self::Made(Vec::new())
+    }
+}
+
+impl Leases {
+    pub(crate) fn push(&mut self, lease: LeaseDoc) {
+        match self {
+            Self::Made(leases) => leases.push(lease),
+            Self::All(_) => *self = Self::Made(vec![lease]),
         }
     }
-    out
+}
+
+impl Serialize for Leases {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Made(leases) => to.collect_seq(leases),
+            Self::All(leases) => to.collect_seq(leases.iter().map(LeaseDoc::from)),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]

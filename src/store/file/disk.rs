@@ -232,6 +232,24 @@ pub(super) fn write_new(dir: &Dir, name: &str, bytes: &[u8], modes: Modes, sync:
     })
 }
 
+/// What one read gets.
+pub(super) fn read_once(mut file: &File, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// Reads on behind `start`, up to `limit` bytes in all and one more, by which the caller sees that there is more.
+pub(super) fn read_on(file: &File, start: &[u8], limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = start.to_owned();
+    let rest = limit.saturating_add(1).saturating_sub(bytes.len());
+    file.take(rest as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads at most `limit` bytes and one more, by which the caller sees that there is more.
 pub(super) fn read_up_to(file: &File, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(1024);

@@ -24,10 +24,12 @@ use crate::{
 
 /// A journal that has grown to this many bytes makes room for a new one; one old one is kept.
 const ROTATE_AT: u64 = 1024 * 1024;
+/// So many bytes of a batch are written at once.
+const PIECE: usize = 16 * 1024;
 /// A batch of many leases may make a journal larger than that; no more than this is read of one.
 const READ_AT_MOST: usize = 64 * 1024 * 1024;
 
-/// Appends each line with one `write`, so that lines of several processes do not mix. What cannot be written is lost.
+/// Appends whole lines with one `write`, so that those of several processes do not mix; a batch in pieces. What cannot be written is lost.
 pub(super) fn append(root: &Dir, lines: &[JournalLine], fresh: &BTreeMap<ResourceKey, Token>, modes: Modes) {
     if lines.is_empty() {
         return;
@@ -59,11 +61,21 @@ fn write(root: &Dir, lines: impl Iterator<Item = Vec<u8>>, modes: Modes) {
         Ok(stat) if stat.len >= ROTATE_AT => rotate(root, &file),
         _ => {}
     }
+    let mut piece = Vec::new();
     for line in lines {
-        // A writer that was killed may have left half a line; only that one is to be lost.
-        let line = if ends_with_a_line(&file) { line } else { [b"\n", line.as_slice()].concat() };
-        let _ = file.write(&line);
+        piece.extend_from_slice(&line);
+        if piece.len() >= PIECE {
+            write_lines(&mut file, &piece);
+            piece.clear();
+        }
     }
+    write_lines(&mut file, &piece);
+}
+
+fn write_lines(file: &mut File, lines: &[u8]) {
+    // A writer that was killed may have left half a line; only that one is to be lost.
+    let begin: &[u8] = if lines.is_empty() || ends_with_a_line(file) { b"" } else { b"\n" };
+    let _ = file.write(&[begin, lines].concat());
 }
 
 fn ends_with_a_line(mut file: &File) -> bool {

@@ -89,7 +89,11 @@ pub(super) fn ticket_name(file: &str) -> Option<&str> {
 /// The key of a record, by its shard and file name; `None` for any other file.
 pub(super) fn key_of(shard: Shard, name: &str) -> Option<ResourceKey> {
     let rest = name.strip_suffix(".lock")?;
-    ResourceKey::from_hex(format!("{}{rest}", shard.0).as_bytes())
+    let mut hex = [0; 64];
+    let (first, others) = hex.split_first_mut()?;
+    *first = u8::try_from(shard.0).ok()?;
+    (rest.len() == others.len()).then(|| others.copy_from_slice(rest.as_bytes()))?;
+    ResourceKey::from_hex(&hex)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ mod queue;
 mod shard;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -30,7 +30,7 @@ use std::{
 
 use self::{
     dir::{Dir, Modes, Open},
-    disk::{io_error, read_up_to},
+    disk::io_error,
     layout::{FORMAT, NEWER, Names, Shard, key_of},
 };
 use super::{Access, Committed, Decide, JournalLine, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
@@ -231,7 +231,7 @@ impl Root {
     /// Every record. A file system may leave a name out of a listing while it is being replaced (btrfs), and a lease may pass from a key whose
     /// shard is listed late to one whose shard was listed early: so all is listed twice, unless nobody can be changing anything.
     fn enumerate(&self, quiescent: bool, mut found: impl FnMut(ResourceKey, Seen)) -> Result<(), StoreError> {
-        let mut known: BTreeSet<ResourceKey> = BTreeSet::new();
+        let mut known: HashSet<ResourceKey> = HashSet::new();
         let mut unopened: BTreeSet<Shard> = BTreeSet::new();
         for _ in 0..if quiescent { 1 } else { 2 } {
             for shard in Shard::all().filter(|shard| !unopened.contains(shard)).collect::<Vec<_>>() {
@@ -245,7 +245,7 @@ impl Root {
                         continue;
                     }
                 };
-                for name in dir.names().map_err(io_error("list", dir.path()))? {
+                for name in dir.names().map_err(|error| io_error("list", dir.path())(error))? {
                     if let Some(key) = key_of(shard, &name)
                         && !known.contains(&key)
                         && let Some(seen) = read_record(&dir, &name, key)?
@@ -280,6 +280,9 @@ fn unreadable_shard(place: PathBuf, error: &io::Error) -> Result<Seen, StoreErro
     Ok(Seen::Unreadable(Unreadable { place, cause: cannot("opened", error), changed_at: None }))
 }
 
+/// How much is read of a record at first, in bytes.
+const WHOLE_RECORD: usize = 1024;
+
 /// What stands at a name. Free is only what is not there; all that cannot be read is not free.
 fn read_record(dir: &Dir, name: &str, key: ResourceKey) -> Result<Option<Seen>, StoreError> {
     let unreadable = |cause: String, changed_ms: Option<i64>| {
@@ -293,11 +296,17 @@ fn read_record(dir: &Dir, name: &str, key: ResourceKey) -> Result<Option<Seen>, 
         Err(error) if is_our_own_shortage(&error) => return Err(io_error("open", &dir.path_of(name))(error)),
         Err(error) => return unreadable(cannot("opened", &error), None),
     };
-    let stat = dir::stat_file(&file).map_err(io_error("look at", &dir.path_of(name)))?;
+    // One read gets the whole of nearly every record, and a record knows where it ends. What is anything else is looked at more closely.
+    let mut start = [0; WHOLE_RECORD];
+    let read = disk::read_once(&file, &mut start).ok().and_then(|count| start.get(..count)).unwrap_or_default();
+    if let Ok(record) = parse(read, key) {
+        return Ok(Some(Seen::Record(Box::new(record))));
+    }
+    let stat = dir::stat_file(&file).map_err(|error| io_error("look at", &dir.path_of(name))(error))?;
     if !stat.is_file {
         return unreadable(format!("it is {}", stat.what), stat.changed_ms);
     }
-    match read_up_to(&file, Record::MAX_BYTES) {
+    match disk::read_on(&file, read, Record::MAX_BYTES) {
         Err(error) => unreadable(cannot("read", &error), stat.changed_ms),
         Ok(bytes) => match parse(&bytes, key) {
             Ok(record) => Ok(Some(Seen::Record(Box::new(record)))),
