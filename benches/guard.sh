@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # What the commit guard costs, beside git's own list of what is staged and git's own cheapest command, in the same run.
 # Needs hyperfine and python3. Usage: benches/guard.sh [RUNS]
-set -euo pipefail
 runs=${1:-100}
 . "$(dirname "$0")/lib.sh"
-export HOME=$scratch GIT_CONFIG_NOSYSTEM=1
 
 # A repository of $1 files, of which each is staged with a change; lists of leases of somebody else: on staged files (what the guard refuses) and
 # on files that are not staged (what it lets pass).

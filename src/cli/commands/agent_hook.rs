@@ -24,7 +24,7 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
-    render::{agent as text, json::write_line},
+    render::{agent as text, line},
 };
 
 /// Answer an agent tool's hook: take the lease of a file before the tool edits it
@@ -121,7 +121,7 @@ fn of_tool(tool: Tool, global: &Global, umask: u32) -> Output {
     if let Some(document) = answer::document(tool, &verdict) {
         let mut answer = Vec::new();
         // Into memory, which takes all.
-        let _ = write_line(&document, &mut answer);
+        let _ = line::write(&document, &mut answer);
         output.raw = Some(answer);
         output.is_answer = true;
     }

@@ -1,6 +1,6 @@
 //! The JSON documents. Their field names are a contract: tests read them back with `deny_unknown_fields`.
 
-use std::io::{self, Write};
+use std::io;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use git_agentlock::{
@@ -68,37 +68,8 @@ impl Document {
     }
 
     /// Writes the document as one line.
-    pub(crate) fn write_line(&self, to: &mut impl Write) -> io::Result<()> {
-        write_line(self, to)
-    }
-}
-
-/// Writes JSON on one line, with everything in it that a terminal must not get as `\uNNNN`.
-pub(crate) fn write_line(document: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
-    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *to, SpeltOut))?;
-    to.write_all(b"\n")
-}
-
-/// JSON leaves DEL, the C1 controls and what turns the reading direction as they are; outside of strings there are none.
-struct SpeltOut;
-
-impl serde_json::ser::Formatter for SpeltOut {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
-        // Nearly every one, and to find that out takes no decoding.
-        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-            return to.write_all(fragment.as_bytes());
-        }
-        let mut rest = fragment;
-        while let Some(at) = rest.find(git_agentlock::text::is_deceptive) {
-            let (before, from) = rest.split_at(at);
-            to.write_all(before.as_bytes())?;
-            let mut chars = from.chars();
-            for unit in chars.next().into_iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
-                write!(to, "\\u{unit:04x}")?;
-            }
-            rest = chars.as_str();
-        }
-        to.write_all(rest.as_bytes())
+    pub(crate) fn write_line(&self, to: &mut impl io::Write) -> io::Result<()> {
+        super::line::write(self, to)
     }
 }
 

@@ -4,5 +4,6 @@ pub(crate) mod advice;
 pub(crate) mod agent;
 pub(crate) mod human;
 pub(crate) mod json;
+pub(crate) mod line;
 #[cfg(unix)]
 pub(crate) mod watch;

@@ -19,12 +19,14 @@ mod journal;
 mod layout;
 mod publish;
 mod queue;
+mod scan;
 mod shard;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -32,6 +34,7 @@ use self::{
     dir::{Dir, Modes, Open},
     disk::io_error,
     layout::{FORMAT, NEWER, Names, Shard, key_of},
+    scan::Listed,
 };
 use super::{Access, Committed, Decide, JournalLine, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
 use crate::{
@@ -234,6 +237,7 @@ impl Root {
         let mut known: HashSet<ResourceKey> = HashSet::new();
         let mut unopened: BTreeSet<Shard> = BTreeSet::new();
         for _ in 0..if quiescent { 1 } else { 2 } {
+            let mut listed = Vec::new();
             for shard in Shard::all().filter(|shard| !unopened.contains(shard)).collect::<Vec<_>>() {
                 let dir = match self.dir.sub(&shard.dir_name()) {
                     Ok(dir) => dir,
@@ -245,15 +249,16 @@ impl Root {
                         continue;
                     }
                 };
+                let dir = Arc::new(dir);
                 for name in dir.names().map_err(|error| io_error("list", dir.path())(error))? {
-                    if let Some(key) = key_of(shard, &name)
-                        && !known.contains(&key)
-                        && let Some(seen) = read_record(&dir, &name, key)?
-                    {
-                        known.insert(key);
-                        found(key, seen);
+                    if let Some(key) = key_of(shard, &name).filter(|key| !known.contains(key)) {
+                        listed.push(Listed { dir: Arc::clone(&dir), name, key });
                     }
                 }
+            }
+            for (key, seen) in scan::read(&listed)? {
+                known.insert(key);
+                found(key, seen);
             }
         }
         Ok(())
