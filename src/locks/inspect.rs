@@ -60,6 +60,9 @@ impl Locks<'_> {
     /// # Errors
     /// [`StoreError`] when the store could not tell.
     pub fn check(&self, resources: &[Resource]) -> Result<Vec<Report>, StoreError> {
+        if resources.is_empty() {
+            return Ok(Vec::new());
+        }
         let read = ReadSet::overlapping(resources);
         let look = || {
             let view = self.store.view(&read)?;

@@ -61,12 +61,20 @@ impl Names {
         let (first, rest) = hex.split_at(1);
         Self {
             shard: Shard(first.chars().next().unwrap_or('0')),
-            record: format!("{rest}.lock"),
+            record: record_name(key),
             temp: format!("{TEMP}{rest}"),
         }
     }
 }
 
+/// The name of a key's record in its shard.
+pub(super) fn record_name(key: ResourceKey) -> String {
+    let hex = key.to_hex();
+    let (_, rest) = hex.split_at(1);
+    [rest, RECORD].concat()
+}
+
+const RECORD: &str = ".lock";
 const TEMP: &str = "tmp-";
 
 pub(super) fn is_temp(name: &str) -> bool {
@@ -88,7 +96,7 @@ pub(super) fn ticket_name(file: &str) -> Option<&str> {
 
 /// The key of a record, by its shard and file name; `None` for any other file.
 pub(super) fn key_of(shard: Shard, name: &str) -> Option<ResourceKey> {
-    let rest = name.strip_suffix(".lock")?;
+    let rest = name.strip_suffix(RECORD)?;
     let mut hex = [0; 64];
     let (first, others) = hex.split_first_mut()?;
     *first = u8::try_from(shard.0).ok()?;

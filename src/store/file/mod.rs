@@ -252,7 +252,7 @@ impl Root {
                 let dir = Arc::new(dir);
                 for name in dir.names().map_err(|error| io_error("list", dir.path())(error))? {
                     if let Some(key) = key_of(shard, &name).filter(|key| !known.contains(key)) {
-                        listed.push(Listed { dir: Arc::clone(&dir), name, key });
+                        listed.push(Listed { dir: Arc::clone(&dir), key });
                     }
                 }
             }

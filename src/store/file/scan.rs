@@ -5,7 +5,7 @@ use std::{
     thread::{self, Builder, ScopedJoinHandle},
 };
 
-use super::{dir::Dir, read_record};
+use super::{dir::Dir, layout::record_name, read_record};
 use crate::{
     resource::ResourceKey,
     store::{Seen, StoreError},
@@ -14,10 +14,9 @@ use crate::{
 /// Fewer than so many records are read faster than a thread is started for them.
 const MANY: usize = 2_000;
 
-/// A name that a listing has shown.
+/// A record that a listing has shown. Its name is made again: there may be very many.
 pub(super) struct Listed {
     pub(super) dir: Arc<Dir>,
-    pub(super) name: String,
     pub(super) key: ResourceKey,
 }
 
@@ -45,6 +44,9 @@ pub(super) fn read(listed: &[Listed]) -> Result<Found, StoreError> {
 }
 
 fn read_part(listed: &[Listed]) -> Result<Found, StoreError> {
-    let read = |one: &Listed| Some(read_record(&one.dir, &one.name, one.key).transpose()?.map(|seen| (one.key, seen)));
+    let read = |one: &Listed| {
+        let seen = read_record(&one.dir, &record_name(one.key), one.key).transpose()?;
+        Some(seen.map(|seen| (one.key, seen)))
+    };
     listed.iter().filter_map(read).collect()
 }
