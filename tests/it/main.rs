@@ -69,5 +69,6 @@ mod readme;
 mod reftable;
 mod sandbox;
 mod service;
+mod sessions;
 mod tidy;
 mod waiting;

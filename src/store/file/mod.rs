@@ -19,6 +19,7 @@ mod journal;
 mod layout;
 mod publish;
 mod queue;
+mod sessions;
 mod shard;
 
 use std::{
