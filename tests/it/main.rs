@@ -11,8 +11,10 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod agent_session;
 mod cli_agent;
 mod cli_agent_install;
+mod cli_agent_memory;
 mod cli_agent_payloads;
 mod cli_attacks;
 mod cli_damage;
