@@ -69,6 +69,7 @@ mod model_rules;
 mod races;
 mod readme;
 mod reftable;
+mod run_keeper;
 mod sandbox;
 mod service;
 mod sessions;
