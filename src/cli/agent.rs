@@ -41,8 +41,8 @@ pub(super) struct Desk {
     /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
     base: Option<PathBuf>,
     umask: u32,
-    /// Whose memory, of which project, has been brought up to date in which store.
-    settled: BTreeSet<(PathBuf, Project, Owner)>,
+    /// Whether what the agent holds has been renewed as far as it was due.
+    has_renewed: bool,
     /// For people, on stderr.
     pub(super) notes: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Desk {
         if let Some(base) = &base {
             enter(base);
         }
-        Self { tool, call, base, umask, settled: BTreeSet::new(), notes: Vec::new() }
+        Self { tool, call, base, umask, has_renewed: false, notes: Vec::new() }
     }
 
     pub(super) fn verdict(&mut self) -> Verdict {
@@ -111,9 +111,9 @@ impl Desk {
             Some(name) => self.take(name, paths).map(|outcome| (owner, outcome)),
             None => self.look(paths).map(|outcome| (owner, outcome)),
         });
+        self.keep_on();
         match told {
             Ok((owner, Outcome::Held(conflicts))) => {
-                self.keep_on();
                 Verdict::Deny(text::refused(&conflicts, owner.as_ref(), &self.absolute(paths)))
             }
             Ok((_, Outcome::OutOfDate(why))) => Verdict::Deny(why),
@@ -186,7 +186,6 @@ impl Desk {
         }
         self.notes.extend(context.take_warnings().into_iter().map(|warning| format!("warning: {warning}")));
         let outcome = self.out_of_date(&context, owner, &taken).map_or(Outcome::Free, Outcome::OutOfDate);
-        self.keep_on_in(&context);
         Ok(outcome)
     }
 

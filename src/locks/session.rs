@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_view_is_out_of_date_when_the_file_has_changed_and_was_not_held_meanwhile() {
-        let (old, new) = (Content::Hash([1; 32]), Content::Hash([2; 32]));
+        let (old, new) = (Content::Hash([1; 16]), Content::Hash([2; 16]));
         let sight = |content, under| Sight { content, under };
         assert!(!is_out_of_date(&sight(old, None), old, |_| false));
         assert!(is_out_of_date(&sight(old, None), new, |_| true), "seen without a lease");

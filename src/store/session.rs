@@ -21,8 +21,8 @@ use crate::{
 pub enum Content {
     /// There was no file.
     Missing,
-    /// The BLAKE3 hash of all of it.
-    Hash([u8; 32]),
+    /// The first half of the BLAKE3 hash of all of it.
+    Hash([u8; 16]),
     /// Of a file too large to be read for this: its length in bytes, and its file time in nanoseconds since 1970.
     Large {
         /// The length.
@@ -72,6 +72,8 @@ pub struct Note {
 pub struct Session {
     owner: Owner,
     notes: BTreeMap<ResourceKey, Note>,
+    /// The highest age of all.
+    youngest: u64,
 }
 
 /// Bytes that are no session.
@@ -117,7 +119,7 @@ impl Session {
     /// Of an owner of whom nothing is remembered.
     #[must_use]
     pub fn new(owner: Owner) -> Self {
-        Self { owner, notes: BTreeMap::new() }
+        Self { owner, notes: BTreeMap::new(), youngest: 0 }
     }
 
     /// Of whom.
@@ -169,7 +171,8 @@ impl Session {
 
     /// The note about a resource, as the youngest of all.
     fn noted(&mut self, resource: &Resource) -> &mut Note {
-        let age = self.notes.values().map(|note| note.age).max().unwrap_or(0).saturating_add(1);
+        self.youngest = self.youngest.saturating_add(1);
+        let age = self.youngest;
         let empty = || Note { resource: resource.clone(), sight: None, kept: None, age };
         let note = self.notes.entry(resource.key()).or_insert_with(empty);
         note.age = age;
@@ -222,7 +225,9 @@ impl Session {
         let wire: Wire = serde_json::from_slice(bytes.trim_end()).map_err(|_| SessionError)?;
         let owner = Owner::new(wire.owner).ok().filter(|_| wire.v == Self::VERSION).ok_or(SessionError)?;
         let notes = wire.notes.into_iter().take(Self::MAX_NOTES).filter_map(Note::from_wire);
-        Ok(Self { owner, notes: notes.map(|note| (note.resource.key(), note)).collect() })
+        let notes: BTreeMap<_, _> = notes.map(|note| (note.resource.key(), note)).collect();
+        let youngest = notes.values().map(|note| note.age).max().unwrap_or(0);
+        Ok(Self { owner, notes, youngest })
     }
 }
 
@@ -253,7 +258,7 @@ impl From<Content> for WireContent {
     fn from(content: Content) -> Self {
         match content {
             Content::Missing => Self::Missing,
-            Content::Hash(hash) => Self::Hash(blake3::Hash::from_bytes(hash).to_hex().to_string()),
+            Content::Hash(hash) => Self::Hash(format!("{:032x}", u128::from_be_bytes(hash))),
             Content::Large { len, changed_ns } => Self::Large(len, changed_ns),
             Content::Unsettled => Self::Unsettled,
         }
@@ -264,7 +269,7 @@ impl WireContent {
     fn content(self) -> Option<Content> {
         Some(match self {
             Self::Missing => Content::Missing,
-            Self::Hash(hex) => Content::Hash(*blake3::Hash::from_hex(hex).ok()?.as_bytes()),
+            Self::Hash(hex) => Content::Hash(u128::from_str_radix(&hex, 16).ok()?.to_be_bytes()),
             Self::Large(len, changed_ns) => Content::Large { len, changed_ns },
             Self::Unsettled => Content::Unsettled,
         })
@@ -285,7 +290,7 @@ mod tests {
     }
 
     fn sight(byte: u8) -> Sight {
-        Sight { content: Content::Hash([byte; 32]), under: Token::new(9) }
+        Sight { content: Content::Hash([byte; 16]), under: Token::new(9) }
     }
 
     fn session() -> Session {

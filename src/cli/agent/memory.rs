@@ -5,16 +5,17 @@
 //! taken a lease.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     io::Read as _,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, UNIX_EPOCH},
 };
 
 use git_agentlock::{
     clock::Clock as _,
     harness,
-    locks::{Grant, Locks, Report, session},
+    locks::{Grant, Report, session},
     owner::Owner,
     policy::Policy,
     resource::{Project, Resource},
@@ -58,66 +59,46 @@ impl Desk {
     /// What is to be told to the agent when it is to read again what it is about to edit. Everything has been granted, and stays so: nobody else changes it
     /// while the agent reads. Each file is told once: an agent that does not heed it is not told again.
     pub(super) fn out_of_date(&mut self, context: &Context, owner: &Owner, taken: &[Taken<'_>]) -> Option<String> {
-        let mut judged = Vec::new();
+        let mut found = Vec::new();
         for (store, all, grants) in taken {
             let store = store.clone().with_patience(PATIENCE);
-            let Some(policy) = all.first().map(|first| &first.policy.policy) else { continue };
-            let session = store.session(owner);
-            let locks = context.locks(&store, policy);
-            let files: Vec<_> = all.iter().map(|one| self.judge(&locks, &session, policy, one)).collect();
-            judged.push((store, policy, session, files, grants));
-        }
-        let outdated = |files: &[(Resource, Option<Content>, bool)]| -> Vec<Resource> {
-            files.iter().filter(|(.., is_outdated)| *is_outdated).map(|(resource, ..)| resource.clone()).collect()
-        };
-        let found: Vec<_> = judged
-            .iter()
-            .flat_map(|(store, _, _, files, _)| outdated(files).into_iter().map(|file| (store.clone(), file)))
-            .collect();
-        let told = (!found.is_empty()).then(|| text::out_of_date(&who_had(&found, owner)));
-        for (store, policy, session, files, grants) in judged {
-            let now = context.clock.now();
-            let apply = |session: &mut Session| {
-                for (resource, content, is_outdated) in &files {
-                    let lease =
-                        grants.iter().map(|grant| &grant.lease).find(|lease| lease.resource.key() == resource.key());
+            let Some(first) = all.first() else { continue };
+            let policy = &first.policy.policy;
+            let shelf = Shelf { store: &store, policy, project: &first.resource.scope.project };
+            let looks: Vec<_> = all.iter().map(|one| self.look_at(one, policy)).collect();
+            let (locks, now) = (context.locks(&store, policy), context.clock.now());
+            let leases: BTreeMap<_, _> =
+                grants.iter().map(|grant| (grant.lease.resource.key(), &grant.lease)).collect();
+            let mut outdated = Vec::new();
+            let mut change = |session: &mut Session| {
+                for (one, look) in all.iter().zip(&looks) {
+                    let (resource, key) = (&one.resource, one.resource.key());
+                    let lease = leases.get(&key);
+                    let content = look.as_ref().map(|look| look.content);
+                    let sight = session.note(key).and_then(|note| note.sight);
+                    let is_outdated = content.zip(sight).is_some_and(|(content, sight)| {
+                        // Who held it meanwhile cannot be told: then it is no reason to stop the agent, which holds it now.
+                        locks.is_out_of_date(owner, resource, &sight, content).unwrap_or(false)
+                    });
                     if let Some(lease) = lease {
                         session.keep(resource, session::kept(lease, &now));
                     }
-                    match content {
-                        _ if *is_outdated => session.unsee(resource.key()),
-                        // Not looked at: after this edit, what was seen before it says nothing.
-                        None => session.unsee(resource.key()),
-                        // What is not edited after all has not been seen.
-                        Some(_) if told.is_some() => {}
+                    match content.filter(|_| !is_outdated) {
                         Some(content) => {
-                            session.saw(resource, Sight { content: *content, under: lease.map(|lease| lease.token) });
+                            session.saw(resource, Sight { content, under: lease.map(|lease| lease.token) });
                         }
+                        // Told once; or not looked at, and after this edit what was seen before it says nothing.
+                        None => session.unsee(key),
                     }
+                    outdated.extend(is_outdated.then(|| resource.clone()));
                 }
             };
-            let Some(project) = files.first().map(|(resource, ..)| resource.scope.project.clone()) else { continue };
-            self.settle(context, &Shelf { store: &store, policy, project: &project }, &session, &apply);
+            // What cannot be forgotten would be told again and again.
+            if self.settle(context, &shelf, owner, &mut change) {
+                found.extend(outdated.into_iter().map(|resource| (store.clone(), resource)));
+            }
         }
-        told
-    }
-
-    /// A file that is about to be edited: what is in it, as far as that counts, and whether the agent knows something else.
-    fn judge(
-        &mut self,
-        locks: &Locks<'_>,
-        session: &Session,
-        policy: &Policy,
-        one: &Located,
-    ) -> (Resource, Option<Content>, bool) {
-        let resource = one.resource.clone();
-        let content = self.look_at(one, policy).map(|look| look.content);
-        let sight = session.note(resource.key()).and_then(|note| note.sight);
-        let is_outdated = content.zip(sight).is_some_and(|(content, sight)| {
-            // Who held it meanwhile cannot be told: then it is no reason to stop the agent, which holds it now.
-            locks.is_out_of_date(session.owner(), &resource, &sight, content).unwrap_or(false)
-        });
-        (resource, content, is_outdated)
+        (!found.is_empty()).then(|| text::out_of_date(&who_had(&found, owner)))
     }
 
     /// Remembers what an agent has seen, by reading it or by writing it, and renews what it holds.
@@ -134,88 +115,100 @@ impl Desk {
             let Some(first) = all.first() else { continue };
             let policy = &first.policy.policy;
             let store = context.one_store(&all)?.with_patience(PATIENCE);
-            let resources: Vec<Resource> = all.iter().map(|one| one.resource.clone()).collect();
             let looks: Vec<_> = all.iter().map(|one| self.look_at(one, policy)).collect();
-            let reports = match looks.iter().any(Option::is_some) {
-                true => context.locks(&store, policy).check(&resources)?,
-                false => Vec::new(),
+            if looks.iter().all(Option::is_none) {
+                continue;
+            }
+            let resources: Vec<Resource> = all.iter().map(|one| one.resource.clone()).collect();
+            let reports = context.locks(&store, policy).check(&resources)?;
+            let mut change = |session: &mut Session| {
+                for (report, look) in reports.iter().zip(&looks) {
+                    if let Some(look) = look {
+                        session.saw(&report.resource, sight(owner, report, look, deed));
+                    }
+                }
             };
-            let sights: Vec<_> = reports
-                .iter()
-                .zip(looks)
-                .filter_map(|(report, look)| Some((&report.resource, sight(owner, report, &look?, deed))))
-                .collect();
-            let apply =
-                |session: &mut Session| sights.iter().for_each(|(resource, sight)| session.saw(resource, *sight));
             let shelf = Shelf { store: &store, policy, project: &first.resource.scope.project };
-            let session = store.session(owner);
-            self.settle(&context, &shelf, &session, &apply);
+            self.settle(&context, &shelf, owner, &mut change);
         }
-        self.keep_on_in(&context);
+        self.keep_on();
         Ok(())
     }
 
-    /// Renews what an agent holds, since it is at work.
+    /// Renews what an agent holds where it works, unless that has been done where the files are that it works on.
     pub(super) fn keep_on(&mut self) {
-        match Context::new(self.base.as_deref(), OnBadPolicy::Warn, self.umask) {
-            Ok(context) => self.keep_on_in(&context),
-            Err(failure) => self.notes.push(text::not_renewed(&failure.message)),
+        if self.has_renewed {
+            return;
         }
-    }
-
-    /// The same, as the policy of this context wants it.
-    pub(super) fn keep_on_in(&mut self, context: &Context) {
-        if let Err(failure) = self.try_to_keep_on(context)
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Warn, self.umask);
+        let kept = context.and_then(|context| self.try_to_keep_on(&context));
+        if let Err(failure) = kept
             && failure.kind != Kind::NoRepository
         {
             self.notes.push(text::not_renewed(&failure.message));
         }
     }
 
-    /// The session of a sub-agent waits for it, and calls no hook meanwhile: it is at work as well.
     fn try_to_keep_on(&mut self, context: &Context) -> Result<(), Failure> {
         let Some(owner) = self.owner()? else { return Ok(()) };
-        let (given, session) = (by_environment::by_variable()?, self.call.session.as_deref());
-        let above = harness::owner(self.tool, given.as_ref(), session, None).ok().flatten();
-        let above = above.filter(|above| *above != owner);
         let whole = context.whole_unwarned()?;
         let store = whole.store.clone().with_patience(PATIENCE);
         let shelf = Shelf { store: &store, policy: &whole.policy.policy, project: &whole.project };
-        for owner in std::iter::once(owner).chain(above) {
-            if !self.settled.contains(&shelf.of(&owner)) {
-                self.settle(context, &shelf, &store.session(&owner), &|_| {});
-            }
-        }
+        self.renew_with_those_above(context, &shelf, &store.session(&owner));
         Ok(())
     }
 
-    /// Renews what is due of a session's leases on a shelf, and writes down that and what else there is to remember.
-    fn settle(&mut self, context: &Context, shelf: &Shelf<'_>, before: &Session, apply: &dyn Fn(&mut Session)) {
-        let mut session = before.clone();
-        apply(&mut session);
-        self.settled.insert(shelf.of(before.owner()));
+    /// The session of a sub-agent waits for it, and calls no hook meanwhile: it is at work as well.
+    fn renew_with_those_above(&mut self, context: &Context, shelf: &Shelf<'_>, session: &Session) {
+        self.has_renewed = true;
+        self.renew(context, shelf, session);
+        if self.call.agent.is_some()
+            && let Ok(given) = by_environment::by_variable()
+            && let Ok(Some(above)) = harness::owner(self.tool, given.as_ref(), self.call.session.as_deref(), None)
+            && above != *session.owner()
+        {
+            self.renew(context, shelf, &shelf.store.session(&above));
+        }
+    }
+
+    /// Changes what is remembered of an owner, and renews what is due of its leases. Whether that is remembered.
+    fn settle(
+        &mut self,
+        context: &Context,
+        shelf: &Shelf<'_>,
+        owner: &Owner,
+        change: &mut dyn FnMut(&mut Session),
+    ) -> bool {
+        let remembered = shelf.store.remember(owner, shelf.policy.keep_expired_ms(), change);
+        let session = remembered.map_err(|error| {
+            self.notes.push(text::not_remembered(&error.to_string()));
+            shelf.store.session(owner)
+        });
+        let (Ok(known) | Err(known)) = &session;
+        self.renew_with_those_above(context, shelf, known);
+        session.is_ok()
+    }
+
+    /// Renews what is due of a session's leases on a shelf, and remembers that. No mutex of the memory is held meanwhile.
+    fn renew(&mut self, context: &Context, shelf: &Shelf<'_>, session: &Session) {
         let locks = context.locks(shelf.store, shelf.policy);
         let cap = |resource: &Resource| {
             (resource.scope.project == *shelf.project).then(|| shelf.policy.ttl(&resource.target).max.value)
         };
-        let outcomes = match locks.renew_due(&session, &cap, std::process::id()) {
+        let outcomes = match locks.renew_due(session, &cap, std::process::id()) {
             Ok(told) => {
                 self.notes.extend(told.warnings.iter().map(|warning| format!("warning: {warning}")));
                 told.value
             }
-            Err(error) => {
-                self.notes.push(text::not_renewed(&error.to_string()));
-                Vec::new()
-            }
+            Err(error) => return self.notes.push(text::not_renewed(&error.to_string())),
         };
-        if session == *before && outcomes.is_empty() {
+        if outcomes.is_empty() {
             return;
         }
         let mut change = |session: &mut Session| {
-            apply(session);
             outcomes.iter().for_each(|(key, token, kept)| session.settle(*key, *token, *kept));
         };
-        if let Err(error) = shelf.store.remember(before.owner(), shelf.policy.keep_expired_ms(), &mut change) {
+        if let Err(error) = shelf.store.remember(session.owner(), shelf.policy.keep_expired_ms(), &mut change) {
             self.notes.push(text::not_remembered(&error.to_string()));
         }
     }
@@ -236,12 +229,6 @@ struct Shelf<'s> {
     store: &'s FileStore,
     policy: &'s Policy,
     project: &'s Project,
-}
-
-impl Shelf<'_> {
-    fn of(&self, owner: &Owner) -> (PathBuf, Project, Owner) {
-        (self.store.dir(), self.project.clone(), owner.clone())
-    }
 }
 
 fn sight(owner: &Owner, report: &Report, look: &Look, deed: Deed) -> Sight {
@@ -270,9 +257,15 @@ fn look_at(path: &Path) -> io::Result<Look> {
     let is_large = meta.len() > LARGE || io::copy(&mut file.take(LARGE.saturating_add(1)), &mut hasher)? > LARGE;
     let content = match is_large {
         true => Content::Large { len: meta.len(), changed_ns },
-        false => Content::Hash(*hasher.finalize().as_bytes()),
+        false => Content::Hash(first_half(*hasher.finalize().as_bytes())),
     };
     Ok(Look { content, was_just_changed })
+}
+
+fn first_half(hash: [u8; 32]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(hash.split_at(16).0);
+    half
 }
 
 fn open(path: &Path) -> io::Result<fs::File> {

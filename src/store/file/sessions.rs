@@ -28,7 +28,8 @@ impl FileStore {
         known().unwrap_or_else(|| Session::new(owner.clone()))
     }
 
-    /// Changes what is remembered of an owner, and makes what is missing for that. Nothing is written when nothing changes. With the first that is remembered of
+    /// Changes what is remembered of an owner, once, and makes what is missing for that. Returns all that is remembered then. Nothing is written when nothing
+    /// changes. With the first that is remembered of
     /// an owner, that of others goes which has not been touched for `keep_ms` milliseconds.
     ///
     /// # Errors
@@ -38,7 +39,7 @@ impl FileStore {
         owner: &Owner,
         keep_ms: u64,
         change: &mut dyn FnMut(&mut Session),
-    ) -> Result<(), StoreError> {
+    ) -> Result<Session, StoreError> {
         let (root, modes) = self.open_or_create()?;
         let path = root.dir.path_of(SESSIONS);
         let (dir, _) = root.dir.ensure_sub(SESSIONS, modes).map_err(|error| not_a_directory(&path, error))?;
@@ -51,14 +52,16 @@ impl FileStore {
         let mut session = known.clone().unwrap_or_else(|| Session::new(owner.clone()));
         change(&mut session);
         if known.as_ref().unwrap_or(&Session::new(owner.clone())) == &session {
-            return Ok(());
+            return Ok(session);
         }
         if session.is_empty() {
-            return dir.unlink(&name).map_err(io_error("remove", &dir.path_of(&name)));
+            dir.unlink(&name).map_err(io_error("remove", &dir.path_of(&name)))?;
+            return Ok(session);
         }
         let written = write_new(&dir, &temp, &session.to_bytes(), modes, false);
         let written = written.and_then(|_| dir.rename(&temp, &name).inspect_err(|_| drop(dir.unlink(&temp))));
-        written.map_err(io_error("write", &dir.path_of(&name)))
+        written.map_err(io_error("write", &dir.path_of(&name)))?;
+        Ok(session)
     }
 
     /// Forgets owners. Where nothing is remembered, nothing is made.
