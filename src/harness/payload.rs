@@ -14,8 +14,10 @@ pub enum Event {
     Edit(Vec<String>),
     /// It has changed these files, or has tried to.
     Edited(Vec<String>),
-    /// It has read these files, or is about to.
+    /// It is about to read these files.
     Read(Vec<String>),
+    /// It has read these files, which it could not name before.
+    HasRead(Vec<String>),
     /// It has done something else: its agent is alive.
     AtWork,
     /// It is about to run a command in a shell. `input` is all that the tool was asked, to be given back changed.
@@ -160,12 +162,20 @@ fn shells(tool: Tool) -> &'static [&'static str] {
     }
 }
 
-/// The tools of each agent tool that show files. Codex reads by its shell, and Cursor has an event of its own for it.
+/// The tools of each agent tool that show one file. Codex reads by its shell, and Cursor has an event of its own for it.
 fn readers(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::ClaudeCode => &["Read", "NotebookRead"],
-        Tool::Gemini => &["read_file", "read_many_files"],
+        Tool::Gemini => &["read_file"],
         Tool::Codex | Tool::Cursor => &[],
+    }
+}
+
+/// The tools that are given globs: which files they have shown is told afterwards.
+fn searchers(tool: Tool) -> &'static [&'static str] {
+    match tool {
+        Tool::Gemini => &["read_many_files"],
+        Tool::ClaudeCode | Tool::Codex | Tool::Cursor => &[],
     }
 }
 
@@ -183,8 +193,8 @@ fn after_use(tool: Tool, document: &Map<String, Value>) -> Event {
     let name = text(document, "tool_name").unwrap_or_default();
     let has_failed =
         document.get("tool_response").and_then(|response| response.get("error")).is_some_and(|error| !error.is_null());
-    let (is_editor, is_reader) = (editors(tool).contains(&name.as_str()), readers(tool).contains(&name.as_str()));
-    let paths = match is_reader {
+    let (is_editor, is_searcher) = (editors(tool).contains(&name.as_str()), searchers(tool).contains(&name.as_str()));
+    let paths = match is_searcher {
         true if has_failed => Vec::new(),
         true => reads::paths(&input(document), document.get("tool_response")),
         false if is_editor => edited(&input(document)),
@@ -192,7 +202,7 @@ fn after_use(tool: Tool, document: &Map<String, Value>) -> Event {
     };
     match paths {
         paths if paths.is_empty() => Event::AtWork,
-        paths if is_reader => Event::Read(paths),
+        paths if is_searcher => Event::HasRead(paths),
         paths => Event::Edited(paths),
     }
 }
@@ -201,6 +211,9 @@ fn tool_use(tool: Tool, document: &Map<String, Value>) -> Event {
     let Some(name) = text(document, "tool_name") else {
         return Event::Unclear("the tool's document does not say what is to be used (tool_name)".to_owned());
     };
+    if readers(tool).contains(&name.as_str()) {
+        return Event::Read(first(&input(document), &NAMES).into_iter().collect());
+    }
     let is_editor = editors(tool).contains(&name.as_str());
     if !is_editor && !shells(tool).contains(&name.as_str()) {
         return Event::Other;
@@ -313,18 +326,24 @@ mod tests {
         };
         let named = || vec!["/a".to_owned()];
         let input = || serde_json::json!({"tool_input": {"file_path": "/a"}});
-        assert_eq!(after(Tool::ClaudeCode, "Read", input()), Event::Read(named()));
+        assert_eq!(after(Tool::ClaudeCode, "Read", input()), Event::AtWork, "that was told before");
         assert_eq!(after(Tool::ClaudeCode, "Edit", input()), Event::Edited(named()));
         assert_eq!(after(Tool::ClaudeCode, "Bash", input()), Event::AtWork);
         assert_eq!(after(Tool::ClaudeCode, "Read", serde_json::json!({"tool_input": 7})), Event::AtWork);
-        assert_eq!(
-            after(Tool::Gemini, "read_file", serde_json::json!({"tool_input": {"absolute_path": "/a"}})),
-            Event::Read(named())
-        );
+        let many = || serde_json::json!({"tool_input": {"include": ["/a"]}});
+        assert_eq!(after(Tool::Gemini, "read_many_files", many()), Event::HasRead(named()));
+        let before = |tool: Tool, event: &str, name: &str| {
+            let mut document = serde_json::json!({"hook_event_name": event, "tool_name": name});
+            document.as_object_mut().expect("an object").extend(input().as_object().expect("an object").clone());
+            of(tool, &document).event
+        };
+        assert_eq!(before(Tool::ClaudeCode, "PreToolUse", "Read"), Event::Read(named()));
+        assert_eq!(before(Tool::Gemini, "BeforeTool", "read_file"), Event::Read(named()));
+        assert_eq!(before(Tool::Gemini, "BeforeTool", "read_many_files"), Event::Other);
         assert_eq!(after(Tool::Gemini, "write_file", input()), Event::Edited(named()));
         let failed =
             serde_json::json!({"tool_input": {"file_path": "/a"}, "tool_response": {"error": {"message": "no"}}});
-        assert_eq!(after(Tool::Gemini, "read_file", failed), Event::AtWork);
+        assert_eq!(after(Tool::Gemini, "read_many_files", failed), Event::AtWork);
         assert_eq!(after(Tool::Codex, "Read", input()), Event::AtWork, "Codex has no such tool");
         let patch = serde_json::json!({"tool_input": {"command": "*** Begin Patch\n*** Delete File: /a\n"}});
         assert_eq!(after(Tool::Codex, "apply_patch", patch), Event::Edited(named()));

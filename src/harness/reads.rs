@@ -1,7 +1,6 @@
-//! Which files a tool has shown to its model.
+//! Which files a tool has shown to its model that was given globs.
 //!
-//! A tool that reads one file names it. One that reads many is given globs, and tells in its answer what they stood for: before each file's
-//! content stands a line with its name. Only what begins a part of the answer is taken for such a line, since a file may contain anything.
+//! It tells in its answer what they stood for: before each file's content stands a line with its name. Only what begins a part of the answer is taken for such a line, since a file may contain anything.
 
 use serde_json::{Map, Value};
 

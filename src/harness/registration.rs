@@ -77,13 +77,13 @@ pub fn entries(tool: Tool, program: &str) -> Vec<(&'static str, Value)> {
     events(tool).iter().map(|(event, matcher)| (*event, entry(*matcher))).collect()
 }
 
-/// The events, and of which of the tool's own tools. What is done after the use of a tool cannot be refused any more: it tells what the model has
-/// seen, and that the agent is alive.
+/// The events, and of which of the tool's own tools. What a tool has done cannot be refused any more: it tells what has become of a file, and that
+/// the agent is alive. What is read is noted before it is read: a change right after the look at it is then one that the model may not have seen.
 fn events(tool: Tool) -> &'static [(&'static str, Option<&'static str>)] {
     match tool {
         Tool::ClaudeCode => &[
-            ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash")),
-            ("PostToolUse", Some("Read|NotebookRead|Edit|MultiEdit|Write|NotebookEdit|Bash")),
+            ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash|Read|NotebookRead")),
+            ("PostToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash")),
             ("SessionStart", None),
             ("SessionEnd", None),
             ("SubagentStop", None),
@@ -96,8 +96,8 @@ fn events(tool: Tool) -> &'static [(&'static str, Option<&'static str>)] {
             ("SubagentStop", None),
         ],
         Tool::Gemini => &[
-            ("BeforeTool", Some("write_file|replace|edit|smart_edit|run_shell_command")),
-            ("AfterTool", Some("read_file|read_many_files|write_file|replace|edit|smart_edit|run_shell_command")),
+            ("BeforeTool", Some("write_file|replace|edit|smart_edit|run_shell_command|read_file")),
+            ("AfterTool", Some("write_file|replace|edit|smart_edit|run_shell_command|read_many_files")),
             ("SessionStart", None),
             ("SessionEnd", None),
         ],

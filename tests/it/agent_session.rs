@@ -66,14 +66,13 @@ impl<'s> Session<'s> {
         self.send(event, &told)
     }
 
-    /// Has the model read a file, by the tool that there is for it.
+    /// What the tool asks before its model reads a file.
     pub(crate) fn reads(&self, path: impl AsRef<Path>) -> Ran {
         let path = self.cwd.join(path);
-        let input = json!({"tool_input": {"file_path": path}});
         let ran = match self.tool {
             "cursor" => self.send("beforeReadFile", &json!({"file_path": path, "content": "", "attachments": []})),
-            "gemini" => self.after("read_file", &input),
-            _ => self.after("Read", &input),
+            "gemini" => self.before("read_file", &json!({"file_path": path})),
+            _ => self.before("Read", &json!({"file_path": path})),
         };
         let wanted = match self.tool {
             "cursor" => "{\"permission\":\"allow\"}\n",

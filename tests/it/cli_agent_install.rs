@@ -69,17 +69,17 @@ fn what_is_installed_is_what_the_tool_then_runs_and_it_comes_out_again() {
         };
         let entry = settings["hooks"][event].as_array().unwrap().first().unwrap();
         assert!(entry["matcher"].as_str().unwrap().split('|').any(|name| name == editor));
-        let reads = match tool {
-            "gemini" => {
-                settings["hooks"]["AfterTool"][0]["matcher"].as_str().is_some_and(|names| names.contains("read_file"))
-            }
-            "cursor" => settings["hooks"]["beforeReadFile"].is_array(),
-            "codex" => true,
-            _ => {
-                settings["hooks"]["PostToolUse"][0]["matcher"].as_str().is_some_and(|names| names.starts_with("Read|"))
-            }
+        let matches = |event: &str, name: &str| {
+            let matcher = settings["hooks"][event][0]["matcher"].as_str().unwrap_or_default();
+            matcher.split('|').any(|word| word == name)
         };
-        assert!(reads, "{text}");
+        let tells_what_it_reads = match tool {
+            "gemini" => matches("BeforeTool", "read_file") && matches("AfterTool", "read_many_files"),
+            "cursor" => matches("beforeReadFile", "Read"),
+            "codex" => matches("PostToolUse", "Bash"),
+            _ => matches("PreToolUse", "Read") && matches("PostToolUse", "Write"),
+        };
+        assert!(tells_what_it_reads, "{text}");
         let payload =
             json!({session: "s", "cwd": repo, "hook_event_name": event, "tool_name": editor, "tool_input": input});
         let script = format!("printf %s '{payload}' | {}", commands[0]);

@@ -19,21 +19,27 @@ const TTL: i64 = TTL_MS.cast_signed();
 const THIRD_MS: i64 = TTL / 3;
 const GRACE_MS: i64 = 5_000;
 
-/// A store that cannot write while the test does not let it.
+type Event<'m> = (u32, Box<dyn Fn(&MemoryStore) + 'm>);
+
+/// A store that cannot write while the test does not let it, and in which something may happen right before a change.
 #[derive(Default)]
-struct Moody {
+struct Moody<'m> {
     store: MemoryStore,
     is_broken: Cell<bool>,
     tries: Cell<u32>,
+    /// Before which try, and what.
+    event: RefCell<Option<Event<'m>>>,
 }
 
-impl Store for Moody {
+impl Store for Moody<'_> {
     fn view(&self, read: &ReadSet) -> Result<View, StoreError> {
         self.store.view(read)
     }
 
     fn change(&self, read: &ReadSet, access: Access, decision: &mut dyn Decide) -> Result<Committed, StoreError> {
         self.tries.set(self.tries.get() + 1);
+        let event = self.event.borrow_mut().take_if(|(at, _)| *at == self.tries.get());
+        event.iter().for_each(|(_, event)| event(&self.store));
         match self.is_broken.get() {
             true => Err(StoreError::TooSlow),
             false => self.store.change(read, access, decision),
@@ -272,6 +278,29 @@ fn a_loss_is_noticed_within_a_third_of_the_ttl_and_means_what_was_said() {
     }
 }
 
+#[test]
+fn a_second_loss_puts_nothing_off() {
+    let (store, clock) = (MemoryStore::new(), ManualClock::new(noon()));
+    let (locks, what) = (locks(&store, &clock), [file("a"), file("b")]);
+    let reason = Reason::new("mine now").expect("a reason");
+    let lose =
+        |n: usize| drop(locks.break_leases(std::slice::from_ref(&what[n]), None, &reason).expect("the store works"));
+    let (request, grants) = granted(&locks, &what);
+    let scenes = vec![scene(1, || lose(0)), scene(THIRD_MS + 1, || lose(1))];
+    let mut play = Play::new(&clock, 20 * THIRD_MS, scenes);
+    let grace = THIRD_MS + 10_000;
+    watch(&mut Keeper::new(&locks, &request, &grants), &mut play, Escalation::new(OnLost::Term, grace), &clock);
+    let told: Vec<_> = play.told.into_iter().filter(|(_, what)| *what != "ending").collect();
+    let expected = [
+        (THIRD_MS, "lost: told"),
+        (THIRD_MS, "ends in"),
+        (2 * THIRD_MS, "lost: told"),
+        (THIRD_MS + grace, "ask"),
+        (THIRD_MS + 2 * grace, "kill"),
+    ];
+    assert_eq!(told, expected);
+}
+
 /// Lets time pass that nobody has waited for: the machine was suspended.
 const SUSPENDED_MS: u64 = 2 * 3_600_000;
 const SUSPENDED: i64 = SUSPENDED_MS.cast_signed();
@@ -327,6 +356,25 @@ fn after_a_suspend_what_others_have_or_had_is_lost_and_not_touched() {
         assert_eq!(theirs.into_inner(), still_holds.then(|| record(&store, taken)), "not a bit of it is changed");
         assert_eq!(locks.holder(&inner).as_deref(), still_holds.then_some("B"));
     }
+}
+
+#[test]
+fn what_somebody_has_had_between_the_look_and_the_grant_is_not_taken_back() {
+    let (clock, what) = (ManualClock::new(noon()), file("a"));
+    let store = Moody::default();
+    let locks = locks(&store, &clock);
+    let theirs = |store: &MemoryStore| {
+        let locks = crate::lib_world::locks(store, &clock);
+        locks.take("B", &what);
+        locks.giving_back("B", &what, None);
+    };
+    // The first change is the grant, the second finds that the lease has expired, the third would have it again.
+    *store.event.borrow_mut() = Some((3, Box::new(theirs)));
+    let scenes = vec![scene(5_000, || clock.advance(SUSPENDED_MS))];
+    let play = Play::new(&clock, SUSPENDED + 10_000, scenes);
+    let ran = run(&locks, std::slice::from_ref(&what), OnLost::Warn, &clock, play);
+    assert_eq!(ran.told, [(5_000 + SUSPENDED, "lost: had by others")]);
+    assert_eq!(locks.holder(&what), None, "what was granted by mistake is given back at once");
 }
 
 #[test]

@@ -39,10 +39,11 @@ const LARGE: u64 = 4 << 20;
 /// What somebody else was changing this short a time ago may have been changed once more between the agent's look and ours.
 const UNSETTLED: Duration = Duration::from_secs(2);
 
-/// What an agent has done with files.
+/// What an agent does with files, or has done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
-    Read,
+    Reads,
+    HasRead,
     Changed,
 }
 
@@ -233,7 +234,8 @@ struct Shelf<'s> {
 
 fn sight(owner: &Owner, report: &Report, look: &Look, deed: Deed) -> Sight {
     let under = report.lease_of(owner, None).map(|lease| lease.token);
-    let is_being_changed = deed == Deed::Read && look.was_just_changed && report.foreign(Some(owner)).next().is_some();
+    let is_being_changed =
+        deed == Deed::HasRead && look.was_just_changed && report.foreign(Some(owner)).next().is_some();
     Sight { content: if is_being_changed { Content::Unsettled } else { look.content }, under }
 }
 
