@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What one command costs, beside git's own cheapest one, an empty process, flock, and the Python lock manager that this replaces, all in the same run.
-# The hook of an agent tool is called through a shell, as the tools do, also for a session that holds 500 leases.
+# The hook of an agent tool is called through a shell, as the tools do; also for a session that holds 500 leases, which the hook itself has taken, and
+# when all of these have to be renewed.
 # Needs hyperfine, flock and python3. Usage: benches/one-shot.sh [RUNS]
 runs=${1:-400}
 . "$(dirname "$0")/lib.sh"
@@ -17,13 +18,13 @@ $reference acquire held bench >/dev/null
 unset AGENT_REGISTRY_LOCK_DIR
 of_python="env AGENT_REGISTRY_LOCK_DIR=$scratch/python $reference"
 
-# A session that edits $1.
-edit() {
-    printf '{"hook_event_name":"PreToolUse","session_id":"bench","tool_name":"Edit","cwd":"%s","tool_input":{"file_path":"%s/%s"}}' \
-        "$PWD" "$PWD" "$1"
+payload() { # EVENT TOOL INPUT
+    printf '{"hook_event_name":"%s","session_id":"bench","tool_name":"%s","cwd":"%s","tool_input":{%s}}' "$1" "$2" "$PWD" "$3"
 }
-edit src/new >"$scratch/edit.json"
-hook="sh -c 'exec $lock agent-hook claude-code <$scratch/edit.json'"
+payload PreToolUse Edit "\"file_path\":\"$PWD/src/new\"" >"$scratch/edit.json"
+payload PostToolUse Read "\"file_path\":\"$PWD/src/a\"" >"$scratch/read.json"
+payload PreToolUse Bash '"command":"make"' >"$scratch/shell.json"
+hook="sh -c 'exec $lock agent-hook claude-code <$scratch"
 
 measured --warmup 50 --export-json "$scratch/result.json" \
     --prepare true -n "git rev-parse" 'git rev-parse --git-common-dir' \
@@ -36,15 +37,27 @@ measured --warmup 50 --export-json "$scratch/result.json" \
     --prepare "$lock acquire src/given --quiet" -n "release" "$lock release src/given" \
     --prepare true -n "guard, never a lock" "$lock -C $scratch/never guard" \
     --prepare true -n "list of 10" "$lock list" \
-    --prepare true -n "agent-hook" "$hook" \
+    --prepare "$lock release src/new --quiet --owner claude-code:bench" -n "agent-hook, edit" "$hook/edit.json'" \
     --prepare "$of_python release new bench" -n "Python: acquire" "$of_python acquire new bench" \
     --prepare true -n "Python: check" "$of_python check held bench"
 echo "one command:"
 table "$scratch/result.json"
 
-seq -f 'of-the-session/%g' 500 | AGENTLOCK_OWNER=claude-code:bench "$lock" acquire --pathspec-from-file - --ttl 1h --quiet
+# One session of an agent, with 500 leases of its own that its hook has taken.
+files=$(seq -f "{\"file_path\":\"$PWD/session/%g.rs\"}" -s, 500)
+payload PreToolUse MultiEdit "\"edits\":[$files]" | "$lock" agent-hook claude-code
+[ "$("$lock" list | grep -c session/)" = 500 ]
+remembered=$(echo .git/agent-locks/v1/sessions/*.session)
+sed -E 's/"kept":\[([0-9]+),[0-9]+/"kept":[\1,0/g' "$remembered" >"$scratch/all-due"
 measured --warmup 20 --export-json "$scratch/result.json" \
     -n "git rev-parse" 'git rev-parse --git-common-dir' \
-    -n "agent-hook, 500 leases" "$hook"
-echo "the hook for a session that holds 500 leases:"
+    -n "agent-hook, edit" "$hook/edit.json'" \
+    -n "agent-hook, read" "$hook/read.json'" \
+    -n "agent-hook, shell" "$hook/shell.json'"
+echo "beside 500 leases of the same session:"
+table "$scratch/result.json"
+runs=20 measured --warmup 2 --export-json "$scratch/result.json" \
+    --prepare true -n "git rev-parse" 'git rev-parse --git-common-dir' \
+    --prepare "cp $scratch/all-due $remembered" -n "agent-hook, 500 renewed" "$hook/shell.json'"
+echo "when all of them are to be renewed:"
 table "$scratch/result.json"

@@ -1,6 +1,8 @@
-//! Does for an agent tool's hook what it asks for: takes the leases of an edit, gives back those of a session.
+//! Does for an agent tool's hook what it asks for: takes the leases of an edit, remembers what was read, gives back what a session holds.
 //!
 //! Nothing here fails: an edit is let through or refused, and what cannot be told is for the policy to decide.
+
+mod memory;
 
 use std::{
     collections::BTreeSet,
@@ -16,12 +18,12 @@ use git_agentlock::{
         payload::{Call, Event},
         shell,
     },
-    locks::{Acquired, Conflict, GiveBack, Grant, Request},
+    locks::{Acquired, Conflict, GiveBack, Request},
     owner::Owner,
     resource::{Project, Resource},
-    store::file::FileStore,
 };
 
+use self::memory::{Deed, Taken};
 use super::{
     args::Global,
     context::{Context, Located, OnBadPolicy},
@@ -39,8 +41,20 @@ pub(super) struct Desk {
     /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
     base: Option<PathBuf>,
     umask: u32,
+    /// Whether what the agent holds has been renewed as far as it was due.
+    has_renewed: bool,
     /// For people, on stderr.
     pub(super) notes: Vec<String>,
+}
+
+/// What has come of asking for the files of an edit.
+enum Outcome {
+    /// They may be edited.
+    Free,
+    /// This is in the way.
+    Held(Vec<Conflict>),
+    /// They are to be read again first, as this says.
+    OutOfDate(String),
 }
 
 impl Desk {
@@ -51,13 +65,32 @@ impl Desk {
         if let Some(base) = &base {
             enter(base);
         }
-        Self { tool, call, base, umask, notes: Vec::new() }
+        Self { tool, call, base, umask, has_renewed: false, notes: Vec::new() }
     }
 
     pub(super) fn verdict(&mut self) -> Verdict {
         match self.call.event.clone() {
             Event::Edit(paths) => self.edit(&paths),
-            Event::Shell { command, input } => self.shell(&command, input),
+            Event::Edited(paths) => {
+                self.remember(&paths, Deed::Changed);
+                Verdict::Pass
+            }
+            Event::Read(paths) => {
+                self.remember(&paths, Deed::Reads);
+                Verdict::Look
+            }
+            Event::HasRead(paths) => {
+                self.remember(&paths, Deed::HasRead);
+                Verdict::Pass
+            }
+            Event::Shell { command, input } => {
+                self.keep_on();
+                self.shell(&command, input)
+            }
+            Event::AtWork => {
+                self.keep_on();
+                Verdict::Pass
+            }
             Event::SessionStart => self.begin(),
             Event::SessionEnd => self.end(),
             Event::AgentEnd if self.call.agent.is_some() => self.end(),
@@ -79,19 +112,17 @@ impl Desk {
     /// Takes all files of an edit or none. Files that cannot be locked by anybody are let through.
     fn edit(&mut self, paths: &[String]) -> Verdict {
         let told = self.owner().and_then(|owner| match &owner {
-            Some(name) => self.take(name, paths).map(|conflicts| (owner, conflicts)),
-            None => self.look(paths).map(|conflicts| (owner, conflicts)),
+            Some(name) => self.take(name, paths).map(|outcome| (owner, outcome)),
+            None => self.look(paths).map(|outcome| (owner, outcome)),
         });
-        let told = told.and_then(|(owner, conflicts)| match text::unknown(&conflicts) {
-            Some(failure) => Err(failure),
-            None => Ok((owner, conflicts)),
-        });
+        self.keep_on();
         match told {
-            Ok((owner, conflicts)) if !conflicts.is_empty() => {
+            Ok((owner, Outcome::Held(conflicts))) => {
                 Verdict::Deny(text::refused(&conflicts, owner.as_ref(), &self.absolute(paths)))
             }
-            Ok((Some(_), _)) => Verdict::Pass,
-            Ok((None, _)) => {
+            Ok((_, Outcome::OutOfDate(why))) => Verdict::Deny(why),
+            Ok((Some(_), Outcome::Free)) => Verdict::Pass,
+            Ok((None, Outcome::Free)) => {
                 self.notes.push(text::unread("neither the tool nor AGENTLOCK_OWNER says who edits"));
                 Verdict::Pass
             }
@@ -116,7 +147,7 @@ impl Desk {
     }
 
     /// What is in the way of somebody without a name, who can take nothing.
-    fn look(&self, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
+    fn look(&self, paths: &[String]) -> Result<Outcome, Failure> {
         let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
         let mut conflicts = Vec::new();
         for all in by_store(&context, paths)? {
@@ -129,36 +160,37 @@ impl Desk {
                 conflicts.extend(holders.map(|holder| Conflict { wanted: wanted.clone(), holder: holder.clone() }));
             }
         }
-        Ok(conflicts)
+        in_the_way(conflicts)
     }
 
-    /// What is in the way; nothing when everything has been taken.
-    fn take(&mut self, owner: &Owner, paths: &[String]) -> Result<Vec<Conflict>, Failure> {
+    /// Takes all files, or none.
+    fn take(&mut self, owner: &Owner, paths: &[String]) -> Result<Outcome, Failure> {
         let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
         let stores = by_store(&context, paths)?;
-        let mut taken: Vec<(FileStore, &Located, Vec<Grant>)> = Vec::new();
+        let mut taken: Vec<Taken<'_>> = Vec::new();
         for all in &stores {
             let Some(first) = all.first() else { continue };
             let store = context.one_store(all)?;
             let told = context.locks(&store, &first.policy.policy).acquire(&request(owner, all));
-            let conflicts = match told {
+            let outcome = match told {
                 Ok(told) => {
                     self.notes.extend(told.warnings.iter().map(|warning| format!("warning: {warning}")));
                     match told.value {
                         Acquired::Granted(grants) => {
-                            taken.push((store, first, grants));
+                            taken.push((store, all, grants));
                             continue;
                         }
-                        Acquired::Refused(conflicts) => Ok(conflicts),
+                        Acquired::Refused(conflicts) => in_the_way(conflicts),
                     }
                 }
                 Err(error) => Err(Failure::from(error)),
             };
             give_back(&context, owner, &taken);
-            return conflicts;
+            return outcome;
         }
         self.notes.extend(context.take_warnings().into_iter().map(|warning| format!("warning: {warning}")));
-        Ok(Vec::new())
+        let outcome = self.out_of_date(&context, owner, &taken).map_or(Outcome::Free, Outcome::OutOfDate);
+        Ok(outcome)
     }
 
     /// Gives a command its agent's name, where its shell would not know it.
@@ -244,7 +276,19 @@ impl Desk {
             let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false))?;
             self.notes.extend(told.warnings.into_iter().map(|warning| format!("warning: {warning}")));
         }
+        if let Err(error) = whole.store.forget(&|holder| harness::ends_with(owner, holder)) {
+            self.notes.push(format!("note: {error}: what {owner} has seen of files stays noted until it is old"));
+        }
         Ok(())
+    }
+}
+
+/// What is in the way of an edit, if anything is. That nobody knows who holds the files is a failure.
+fn in_the_way(conflicts: Vec<Conflict>) -> Result<Outcome, Failure> {
+    match text::unknown(&conflicts) {
+        Some(failure) => Err(failure),
+        None if conflicts.is_empty() => Ok(Outcome::Free),
+        None => Ok(Outcome::Held(conflicts)),
     }
 }
 
@@ -281,8 +325,9 @@ fn request(owner: &Owner, all: &[Located]) -> Request {
 }
 
 /// Takes back what was granted in other stores, when one of them refuses. What cannot be given back ends by itself.
-fn give_back(context: &Context, owner: &Owner, taken: &[(FileStore, &Located, Vec<Grant>)]) {
-    for (store, first, grants) in taken {
+fn give_back(context: &Context, owner: &Owner, taken: &[Taken<'_>]) {
+    for (store, all, grants) in taken {
+        let Some(first) = all.first() else { continue };
         let fresh = grants.iter().filter(|grant| grant.fresh);
         let items: Vec<GiveBack> = fresh
             .map(|grant| GiveBack { resource: grant.lease.resource.clone(), token: Some(grant.lease.token) })

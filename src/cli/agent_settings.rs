@@ -116,10 +116,16 @@ impl Place {
                  permissions.allow spares you the question"
                     .to_owned(),
             ),
-            Tool::Codex => notes.push(
-                "note: Codex asks whether hooks are to be trusted (/hooks), and has no event for the end of a session: its leases end when their time is up"
-                    .to_owned(),
-            ),
+            Tool::Codex => {
+                notes.push(
+                    "note: Codex asks whether hooks are to be trusted (/hooks), and has no event for the end of a session: its leases end when their time is up"
+                        .to_owned(),
+                );
+                notes.push(
+                    "note: Codex reads files by its shell and tells no hook which: it is not warned of a file that has changed since it has read it"
+                        .to_owned(),
+                );
+            }
             Tool::Gemini => {}
             Tool::Cursor => notes.push(
                 "note: Cursor does not tell its shells which session they belong to: set AGENTLOCK_OWNER where Cursor is started, one name for each \

@@ -53,15 +53,16 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// The directory of an area that exists in a work tree.
+    /// The directory of an area in a work tree.
     pub(crate) fn area_dir(&self) -> Option<PathBuf> {
-        let root = PathBuf::from("/");
-        let top = match &self.repository {
-            Some(repository) => repository.work_tree.as_ref()?,
-            None => &root,
-        };
-        let path = self.resource.path().filter(|_| self.resource.is_area())?;
-        Some(top.join(bstr::ByteSlice::to_path(path.as_bytes().as_ref() as &[u8]).ok()?))
+        self.resource.is_area().then(|| self.place()).flatten()
+    }
+
+    /// Where what is locked is.
+    pub(crate) fn place(&self) -> Option<PathBuf> {
+        let top = self.repository.as_deref().map_or(Some(Path::new("/")), |here| here.work_tree.as_deref())?;
+        let path: &[u8] = self.resource.path()?.as_bytes().as_ref();
+        Some(top.join(bstr::ByteSlice::to_path(path).ok()?))
     }
 }
 
@@ -267,13 +268,13 @@ impl Context {
             return policy.agent_on_error() == OnError::Block;
         }
         let lock_dir = variable("AGENT_REGISTRY_LOCK_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-        let known = lock_dir.as_deref().or(policy.store_dir()).map(|dir| dir.join("v1"));
+        let known = lock_dir.as_deref().or(policy.store_dir()).map(|dir| FileStore::at(dir).dir());
         let found = known.or_else(|| match repository {
             Some(repository) => Some(FileStore::in_git_dir(&repository.common_dir).dir()),
             None => git_dir_above(directory?).map(|git_dir| FileStore::in_git_dir(&git_dir).dir()),
         });
-        // What cannot be looked for may be there.
-        found.is_some_and(|dir| !matches!(dir.try_exists(), Ok(false)))
+        // The first change makes the gate. What cannot be looked for may be there.
+        found.is_some_and(|dir| !matches!(dir.join("gate").try_exists(), Ok(false)))
     }
 
     /// The lock service on a store.

@@ -12,6 +12,8 @@ use super::Tool;
 pub enum Verdict {
     /// Nothing is in the way, and nothing is to be said.
     Pass,
+    /// It was only a look at a file, which is never refused.
+    Look,
     /// Let through, and the user should know this.
     Warn(String),
     /// The edit must not be made; why, for the model to read.
@@ -41,7 +43,7 @@ fn like_claude(tool: Tool, verdict: &Verdict) -> Option<Value> {
         json!({ "hookSpecificOutput": output })
     };
     Some(match verdict {
-        Verdict::Pass => return None,
+        Verdict::Pass | Verdict::Look => return None,
         Verdict::Warn(text) => json!({ "systemMessage": text }),
         Verdict::Deny(reason) => {
             before_tool(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
@@ -60,7 +62,7 @@ fn like_claude(tool: Tool, verdict: &Verdict) -> Option<Value> {
 
 fn gemini(verdict: &Verdict) -> Value {
     match verdict {
-        Verdict::Pass => json!({}),
+        Verdict::Pass | Verdict::Look => json!({}),
         Verdict::Warn(text) => json!({ "systemMessage": text }),
         Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
         // What is given here is laid over what the model has asked for.
@@ -82,6 +84,8 @@ fn cursor(verdict: &Verdict) -> Value {
             json!({ "permission": "deny", "user_message": in_short, "agent_message": reason })
         }
         Verdict::Tell(text) => json!({ "additional_context": text }),
+        // Its event for reading knows no other answers than these.
+        Verdict::Look => json!({ "permission": "allow" }),
         Verdict::Pass | Verdict::Warn(_) | Verdict::Rewrite(_) => json!({}),
     }
 }
@@ -96,6 +100,7 @@ mod tests {
         let input = input.as_object().expect("an object").clone();
         let verdicts = [
             Verdict::Pass,
+            Verdict::Look,
             Verdict::Warn("careful".to_owned()),
             Verdict::Deny("held by B".to_owned()),
             Verdict::Rewrite(input),
@@ -110,21 +115,25 @@ mod tests {
         }
         insta::assert_snapshot!(told, @r#"
         claude-code (nothing)
+        claude-code (nothing)
         claude-code {"systemMessage":"careful"}
         claude-code {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"held by B"}}
         claude-code {"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"export …; git commit","timeout":7}}}
         claude-code {"hookSpecificOutput":{"additionalContext":"you are A","hookEventName":"SessionStart"}}
+        codex (nothing)
         codex (nothing)
         codex {"systemMessage":"careful"}
         codex {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"held by B"}}
         codex {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"export …; git commit","timeout":7}}}
         codex {"hookSpecificOutput":{"additionalContext":"you are A","hookEventName":"SessionStart"}}
         gemini {}
+        gemini {}
         gemini {"systemMessage":"careful"}
         gemini {"decision":"deny","reason":"held by B"}
         gemini {"hookSpecificOutput":{"hookEventName":"BeforeTool","tool_input":{"command":"export …; git commit"}}}
         gemini {"hookSpecificOutput":{"additionalContext":"you are A","hookEventName":"SessionStart"}}
         cursor {}
+        cursor {"permission":"allow"}
         cursor {}
         cursor {"agent_message":"held by B","permission":"deny","user_message":"held by B"}
         cursor {}

@@ -2,7 +2,7 @@
 //!
 //! Coding agents ask before they edit when their tool asks for them: the tools run a command before each use of one of their own tools, give it a
 //! JSON document, and heed its answer. The documents differ; what matters in them is the same for all: which files are to be changed, by whom,
-//! where, and when a session is over. [`payload`] reads that, [`answer`] writes the verdict in the tool's own contract, [`patch`] knows the patches
+//! where, what the model has seen of them, and when a session is over. [`payload`] reads that, [`answer`] writes the verdict in the tool's own contract, [`patch`] knows the patches
 //! of `apply_patch`, [`shell`] writes for shells, [`registration`] says how a tool is told to ask.
 //!
 //! All of it is pure. Everything in a document comes from a model or from whoever talks to it: nothing of it is trusted, and what is not
@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod patch;
 pub mod payload;
+mod reads;
 pub mod registration;
 pub mod shell;
 
@@ -65,6 +66,15 @@ impl Tool {
     #[must_use]
     pub fn names_its_session_to_shells(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex)
+    }
+
+    /// Whether its hooks are told which files it reads. Codex reads by its shell: what it has seen there, nobody tells.
+    #[must_use]
+    pub fn tells_what_it_reads(self) -> bool {
+        match self {
+            Self::ClaudeCode | Self::Gemini | Self::Cursor => true,
+            Self::Codex => false,
+        }
     }
 
     /// Whether a hook may change the command that a shell is about to run, without deciding for the user whether it may run.

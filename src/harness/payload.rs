@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Tool, patch};
+use super::{Tool, patch, reads};
 
 /// A longer document is not read, in bytes: a file that an edit writes is in it, and no agent writes files like this.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -12,6 +12,14 @@ pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 pub enum Event {
     /// It is about to change these files, as it spells them.
     Edit(Vec<String>),
+    /// It has changed these files, or has tried to.
+    Edited(Vec<String>),
+    /// It is about to read these files.
+    Read(Vec<String>),
+    /// It has read these files, which it could not name before.
+    HasRead(Vec<String>),
+    /// It has done something else: its agent is alive.
+    AtWork,
     /// It is about to run a command in a shell. `input` is all that the tool was asked, to be given back changed.
     Shell {
         /// The command.
@@ -83,7 +91,7 @@ fn text(document: &Map<String, Value>, name: &str) -> Option<String> {
     document.get(name)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn first(document: &Map<String, Value>, names: &[&str]) -> Option<String> {
+pub(super) fn first(document: &Map<String, Value>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| text(document, name))
 }
 
@@ -120,6 +128,12 @@ fn event(tool: Tool, document: &Map<String, Value>) -> Event {
         (Tool::ClaudeCode | Tool::Codex, "PreToolUse")
         | (Tool::Gemini, "BeforeTool")
         | (Tool::Cursor, "preToolUse") => tool_use(tool, document),
+        (Tool::ClaudeCode | Tool::Codex, "PostToolUse") | (Tool::Gemini, "AfterTool") => after_use(tool, document),
+        (Tool::Cursor, "beforeReadFile") => Event::Read(text(document, "file_path").into_iter().collect()),
+        (Tool::Cursor, "afterFileEdit") => {
+            text(document, "file_path").map_or(Event::AtWork, |path| Event::Edited(vec![path]))
+        }
+        (Tool::Cursor, "afterShellExecution") => Event::AtWork,
         (Tool::Cursor, "sessionStart") | (_, "SessionStart") => Event::SessionStart,
         (Tool::Cursor, "sessionEnd") | (_, "SessionEnd") => Event::SessionEnd,
         (Tool::Cursor, "subagentStop") | (_, "SubagentStop") => Event::AgentEnd,
@@ -148,20 +162,63 @@ fn shells(tool: Tool) -> &'static [&'static str] {
     }
 }
 
+/// The tools of each agent tool that show one file. Codex reads by its shell, and Cursor has an event of its own for it.
+fn readers(tool: Tool) -> &'static [&'static str] {
+    match tool {
+        Tool::ClaudeCode => &["Read", "NotebookRead"],
+        Tool::Gemini => &["read_file"],
+        Tool::Codex | Tool::Cursor => &[],
+    }
+}
+
+/// The tools that are given globs: which files they have shown is told afterwards.
+fn searchers(tool: Tool) -> &'static [&'static str] {
+    match tool {
+        Tool::Gemini => &["read_many_files"],
+        Tool::ClaudeCode | Tool::Codex | Tool::Cursor => &[],
+    }
+}
+
+/// What a tool was asked. Some versions of Cursor send it as the text of a document.
+fn input(document: &Map<String, Value>) -> Map<String, Value> {
+    match document.get("tool_input") {
+        Some(Value::Object(input)) => input.clone(),
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        _ => Map::new(),
+    }
+}
+
+/// What a tool has done. Whatever it was, it is no reason to complain: nothing can be refused any more.
+fn after_use(tool: Tool, document: &Map<String, Value>) -> Event {
+    let name = text(document, "tool_name").unwrap_or_default();
+    let has_failed =
+        document.get("tool_response").and_then(|response| response.get("error")).is_some_and(|error| !error.is_null());
+    let (is_editor, is_searcher) = (editors(tool).contains(&name.as_str()), searchers(tool).contains(&name.as_str()));
+    let paths = match is_searcher {
+        true if has_failed => Vec::new(),
+        true => reads::paths(&input(document), document.get("tool_response")),
+        false if is_editor => edited(&input(document)),
+        false => Vec::new(),
+    };
+    match paths {
+        paths if paths.is_empty() => Event::AtWork,
+        paths if is_searcher => Event::HasRead(paths),
+        paths => Event::Edited(paths),
+    }
+}
+
 fn tool_use(tool: Tool, document: &Map<String, Value>) -> Event {
     let Some(name) = text(document, "tool_name") else {
         return Event::Unclear("the tool's document does not say what is to be used (tool_name)".to_owned());
     };
+    if readers(tool).contains(&name.as_str()) {
+        return Event::Read(first(&input(document), &NAMES).into_iter().collect());
+    }
     let is_editor = editors(tool).contains(&name.as_str());
     if !is_editor && !shells(tool).contains(&name.as_str()) {
         return Event::Other;
     }
-    let input = match document.get("tool_input") {
-        Some(Value::Object(input)) => input.clone(),
-        // Some versions of Cursor send the input as the text of a document.
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
-        _ => Map::new(),
-    };
+    let input = input(document);
     if is_editor {
         return match edited(&input) {
             paths if paths.is_empty() => {
@@ -184,9 +241,12 @@ fn tool_use(tool: Tool, document: &Map<String, Value>) -> Event {
     }
 }
 
+/// The members by which the tools name a file.
+pub(super) const NAMES: [&str; 6] =
+    ["file_path", "path", "notebook_path", "target_file", "target_notebook", "absolute_path"];
+
 /// The files that an editor is asked to change: by a member that names one, by several edits, or by a patch.
 fn edited(input: &Map<String, Value>) -> Vec<String> {
-    const NAMES: [&str; 6] = ["file_path", "path", "notebook_path", "target_file", "target_notebook", "absolute_path"];
     const PATCHES: [&str; 3] = ["command", "patch", "input"];
     let mut paths: Vec<String> = first(input, &NAMES).into_iter().collect();
     for edit in input.get("edits").and_then(Value::as_array).into_iter().flatten() {
@@ -257,6 +317,47 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_or_changed_is_told_afterwards_where_the_tool_tells_it() {
+        let after = |tool: Tool, name: &str, more: Value| {
+            let event = if tool == Tool::Gemini { "AfterTool" } else { "PostToolUse" };
+            let mut document = serde_json::json!({"hook_event_name": event, "tool_name": name});
+            document.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            of(tool, &document).event
+        };
+        let named = || vec!["/a".to_owned()];
+        let input = || serde_json::json!({"tool_input": {"file_path": "/a"}});
+        assert_eq!(after(Tool::ClaudeCode, "Read", input()), Event::AtWork, "that was told before");
+        assert_eq!(after(Tool::ClaudeCode, "Edit", input()), Event::Edited(named()));
+        assert_eq!(after(Tool::ClaudeCode, "Bash", input()), Event::AtWork);
+        assert_eq!(after(Tool::ClaudeCode, "Read", serde_json::json!({"tool_input": 7})), Event::AtWork);
+        let many = || serde_json::json!({"tool_input": {"include": ["/a"]}});
+        assert_eq!(after(Tool::Gemini, "read_many_files", many()), Event::HasRead(named()));
+        let before = |tool: Tool, event: &str, name: &str| {
+            let mut document = serde_json::json!({"hook_event_name": event, "tool_name": name});
+            document.as_object_mut().expect("an object").extend(input().as_object().expect("an object").clone());
+            of(tool, &document).event
+        };
+        assert_eq!(before(Tool::ClaudeCode, "PreToolUse", "Read"), Event::Read(named()));
+        assert_eq!(before(Tool::Gemini, "BeforeTool", "read_file"), Event::Read(named()));
+        assert_eq!(before(Tool::Gemini, "BeforeTool", "read_many_files"), Event::Other);
+        assert_eq!(after(Tool::Gemini, "write_file", input()), Event::Edited(named()));
+        let failed =
+            serde_json::json!({"tool_input": {"file_path": "/a"}, "tool_response": {"error": {"message": "no"}}});
+        assert_eq!(after(Tool::Gemini, "read_many_files", failed), Event::AtWork);
+        assert_eq!(after(Tool::Codex, "Read", input()), Event::AtWork, "Codex has no such tool");
+        let patch = serde_json::json!({"tool_input": {"command": "*** Begin Patch\n*** Delete File: /a\n"}});
+        assert_eq!(after(Tool::Codex, "apply_patch", patch), Event::Edited(named()));
+        let cursor = |event: &str, more: &str| {
+            let document = serde_json::json!({"hook_event_name": event, "conversation_id": "c", more: "/a"});
+            of(Tool::Cursor, &document).event
+        };
+        assert_eq!(cursor("beforeReadFile", "file_path"), Event::Read(named()));
+        assert_eq!(cursor("afterFileEdit", "file_path"), Event::Edited(named()));
+        assert_eq!(cursor("beforeReadFile", "x"), Event::Read(Vec::new()));
+        assert_eq!(cursor("afterShellExecution", "command"), Event::AtWork);
+    }
+
+    #[test]
     fn what_is_no_document_is_an_error_and_no_panic() {
         for bytes in
             [&b""[..], b" \n", b"\xef\xbb\xbf", b"nonsense", b"{", b"[]", b"7", b"\xff\xfe{}", b"{\"a\": \"\\ud800\"}"]
@@ -274,10 +375,10 @@ mod tests {
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
-            "(PreToolUse|BeforeTool|preToolUse|SubagentStop|Edit|apply_patch|Bash|Shell|[ -~]{0,8}|\\PC{0,4})"
+            "(PreToolUse|PostToolUse|BeforeTool|AfterTool|preToolUse|beforeReadFile|SubagentStop|Edit|Read|read_many_files|apply_patch|Bash|Shell|--- a ---|[ -~]{0,8}|\\PC{0,4})"
                 .prop_map(Value::from),
         ];
-        let names = "(hook_event_name|tool_name|tool_input|file_path|command|edits|session_id|agent_id|cwd|workspace_roots|[a-z]{1,3})";
+        let names = "(hook_event_name|tool_name|tool_input|tool_response|llmContent|include|file_path|command|edits|session_id|agent_id|cwd|workspace_roots|[a-z]{1,3})";
         leaf.prop_recursive(4, 32, 6, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),

@@ -74,22 +74,44 @@ pub fn entries(tool: Tool, program: &str) -> Vec<(&'static str, Value)> {
         }
         entry
     };
-    let (before, matcher, others): (_, _, &[&'static str]) = match tool {
-        Tool::ClaudeCode => {
-            ("PreToolUse", "Edit|MultiEdit|Write|NotebookEdit|Bash", &["SessionStart", "SessionEnd", "SubagentStop"])
-        }
-        // Codex has no event for the end of a session.
-        Tool::Codex => ("PreToolUse", "apply_patch|Edit|Write|Bash", &["SessionStart", "SubagentStop"]),
-        Tool::Gemini => {
-            ("BeforeTool", "write_file|replace|edit|smart_edit|run_shell_command", &["SessionStart", "SessionEnd"])
-        }
-        Tool::Cursor => (
-            "preToolUse",
-            "Write|Edit|MultiEdit|StrReplace|Delete|ApplyPatch|EditNotebook|NotebookEdit",
-            &["sessionStart", "sessionEnd", "subagentStop"],
-        ),
-    };
-    std::iter::once((before, entry(Some(matcher)))).chain(others.iter().map(|event| (*event, entry(None)))).collect()
+    events(tool).iter().map(|(event, matcher)| (*event, entry(*matcher))).collect()
+}
+
+/// The events, and of which of the tool's own tools. What a tool has done cannot be refused any more: it tells what has become of a file, and that
+/// the agent is alive. What is read is noted before it is read: a change right after the look at it is then one that the model may not have seen.
+fn events(tool: Tool) -> &'static [(&'static str, Option<&'static str>)] {
+    match tool {
+        Tool::ClaudeCode => &[
+            ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash|Read|NotebookRead")),
+            ("PostToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash")),
+            ("SessionStart", None),
+            ("SessionEnd", None),
+            ("SubagentStop", None),
+        ],
+        // Codex has no event for the end of a session, and no tool for reading.
+        Tool::Codex => &[
+            ("PreToolUse", Some("apply_patch|Edit|Write|Bash")),
+            ("PostToolUse", Some("apply_patch|Edit|Write|Bash")),
+            ("SessionStart", None),
+            ("SubagentStop", None),
+        ],
+        Tool::Gemini => &[
+            ("BeforeTool", Some("write_file|replace|edit|smart_edit|run_shell_command|read_file")),
+            ("AfterTool", Some("write_file|replace|edit|smart_edit|run_shell_command|read_many_files")),
+            ("SessionStart", None),
+            ("SessionEnd", None),
+        ],
+        // The events for files and shells are the ones that Cursor has for all of its versions; what completes lines reads too, and is no agent.
+        Tool::Cursor => &[
+            ("preToolUse", Some("Write|Edit|MultiEdit|StrReplace|Delete|ApplyPatch|EditNotebook|NotebookEdit|Shell")),
+            ("beforeReadFile", Some("Read|ReadFile")),
+            ("afterFileEdit", None),
+            ("afterShellExecution", None),
+            ("sessionStart", None),
+            ("sessionEnd", None),
+            ("subagentStop", None),
+        ],
+    }
 }
 
 #[cfg(test)]

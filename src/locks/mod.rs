@@ -3,7 +3,7 @@
 //! [`rules`] says what a record means at a given time; [`acquire`](Locks::acquire), [`renew`](Locks::renew), [`release`](Locks::release),
 //! [`break_leases`](Locks::break_leases) and [`prune`](Locks::prune) are decisions that a [`Store`] runs atomically;
 //! [`acquire_waiting`](Locks::acquire_waiting) tries again until its turn comes; [`check`](Locks::check) and [`list`](Locks::list) only
-//! look. Contention is a value ([`Acquired::Refused`], [`Renewal::NotOwner`], …); an `Err` means that the store could not tell or could not do.
+//! look; [`session`] knows what an agent tool's hook remembers of an owner. Contention is a value ([`Acquired::Refused`], [`Renewal::NotOwner`], …); an `Err` means that the store could not tell or could not do.
 
 mod acquire;
 mod breaking;
@@ -13,6 +13,7 @@ mod queue;
 mod release;
 mod renew;
 pub mod rules;
+pub mod session;
 mod wait;
 
 use std::fmt;

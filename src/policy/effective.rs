@@ -29,6 +29,7 @@ pub struct Policy {
     pub(super) require: Given<Globs>,
     pub(super) lost_leases: Given<bool>,
     pub(super) on_error: Given<OnError>,
+    pub(super) stale_reads: Given<bool>,
 }
 
 /// The policy of the built-in file alone.
@@ -64,6 +65,7 @@ pub(super) fn complete(layer: Layer) -> Option<Policy> {
         require: layer.require?,
         lost_leases: layer.lost_leases?,
         on_error: layer.on_error?,
+        stale_reads: layer.stale_reads?,
     })
 }
 
@@ -92,6 +94,7 @@ impl Policy {
             set(&mut policy.require, layer.require.as_ref());
             set(&mut policy.lost_leases, layer.lost_leases.as_ref());
             set(&mut policy.on_error, layer.on_error.as_ref());
+            set(&mut policy.stale_reads, layer.stale_reads.as_ref());
         }
         policy
     }
@@ -150,7 +153,13 @@ impl Policy {
         self.on_error.value
     }
 
-    /// Whether somebody has said so, and not only the built-in policy.
+    /// Whether the edit of a file is refused once that was changed since the agent has read it (`agent.stale-reads`).
+    #[must_use]
+    pub fn stale_reads(&self) -> bool {
+        self.stale_reads.value
+    }
+
+    /// Whether somebody has said what the hook does when it cannot tell, and not only the built-in policy.
     #[must_use]
     pub fn gives_agent_on_error(&self) -> bool {
         self.on_error.origin.kind != super::LayerKind::Embedded

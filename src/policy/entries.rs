@@ -37,6 +37,7 @@ impl Policy {
             Some(entry("guard.require", &self.require, array)),
             Some(entry("guard.lost-leases", &self.lost_leases, bool::to_string)),
             Some(entry("agent.on-error", &self.on_error, |on_error| string(on_error.word()))),
+            Some(entry("agent.stale-reads", &self.stale_reads, bool::to_string)),
         ];
         let rules = self.rules.iter().enumerate().flat_map(|(index, rule)| of_rule(index, rule));
         fixed.into_iter().flatten().chain(rules).collect()

@@ -11,7 +11,7 @@ pub(super) const STORE: &[&str] = &["fsync", "scope", "dir", "project"];
 /// The keys of `[guard]`.
 pub(super) const GUARD: &[&str] = &["mode", "require", "lost-leases"];
 /// The keys of `[agent]`.
-pub(super) const AGENT: &[&str] = &["on-error"];
+pub(super) const AGENT: &[&str] = &["on-error", "stale-reads"];
 
 const TABLES: &[(&str, &[&str])] =
     &[("ttl", TTL), ("ttl.rule", RULE), ("store", STORE), ("guard", GUARD), ("agent", AGENT)];

@@ -114,6 +114,7 @@ pub(super) struct Layer {
     pub(super) require: Option<Given<Globs>>,
     pub(super) lost_leases: Option<Given<bool>>,
     pub(super) on_error: Option<Given<OnError>>,
+    pub(super) stale_reads: Option<Given<bool>>,
 }
 
 impl Layer {
@@ -134,6 +135,7 @@ impl Layer {
             require: None,
             lost_leases: None,
             on_error: None,
+            stale_reads: None,
         }
     }
 

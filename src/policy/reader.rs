@@ -152,6 +152,7 @@ impl<'a> Reader<'a> {
     fn agent(&mut self, field: &Field<'_>, layer: &mut Layer) {
         match field.name {
             "on-error" => layer.on_error = self.take(field, value::choice),
+            "stale-reads" => layer.stale_reads = self.take(field, value::boolean),
             _ => self.unknown(field, keys::AGENT),
         }
     }

@@ -79,12 +79,14 @@ fn the_built_in_policy_is_the_documented_one() {
     guard.require = []  # the built-in policy
     guard.lost-leases = true  # the built-in policy
     agent.on-error = "block"  # the built-in policy
+    agent.stale-reads = true  # the built-in policy
     "#);
     assert_eq!(policy.longest_ttl(), ttl("1h"));
     assert_eq!(policy.keep_expired_ms(), 86_400_000);
     assert!(policy.fsync() && policy.lost_leases() && policy.guard_require().is_empty());
     assert_eq!((policy.scope(), policy.store_dir(), policy.project()), (WorkTreeScope::WorkTree, None, None));
     assert_eq!((policy.guard_mode(), policy.agent_on_error()), (GuardMode::Enforce, OnError::Block));
+    assert!(policy.stale_reads());
 }
 
 #[test]
@@ -190,6 +192,7 @@ fn every_key_is_taken_and_shown_with_its_line() {
     guard.require = ["Cargo.lock", "/migrations/"]  # every-key.toml, line 22
     guard.lost-leases = false  # every-key.toml, line 23
     agent.on-error = "allow"  # every-key.toml, line 26
+    agent.stale-reads = false  # every-key.toml, line 27
     ttl.rule[0].paths = ["**/Cargo.lock", "!vendor/"]  # every-key.toml, line 8
     ttl.rule[0].default = "30m"  # every-key.toml, line 9
     ttl.rule[0].min = "1m"  # every-key.toml, line 10
@@ -210,6 +213,7 @@ fn every_key_is_taken_and_shown_with_its_line() {
     guard.require = []  # the built-in policy
     guard.lost-leases = true  # the built-in policy
     agent.on-error = "block"  # the built-in policy
+    agent.stale-reads = true  # the built-in policy
     "#);
     insta::assert_snapshot!(shown_of("inline-and-dotted.toml"), @r#"
     ttl.default = "1m"  # inline-and-dotted.toml, line 1
@@ -222,6 +226,7 @@ fn every_key_is_taken_and_shown_with_its_line() {
     guard.require = []  # the built-in policy
     guard.lost-leases = true  # the built-in policy
     agent.on-error = "block"  # the built-in policy
+    agent.stale-reads = true  # the built-in policy
     ttl.rule[0].paths = ["a"]  # inline-and-dotted.toml, line 1
     ttl.rule[0].max = "2h"  # inline-and-dotted.toml, line 1
     "#);
@@ -470,6 +475,7 @@ const PIECES: &[&str] = &[
     "mode",
     "require",
     "on-error",
+    "stale-reads",
     " = ",
     "\"5m\"",
     "\"1h\"",

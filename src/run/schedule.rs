@@ -41,9 +41,13 @@ impl Schedule {
         self.due = now.saturating_add(self.interval_ms);
     }
 
-    /// They could not be renewed. Tries again, twice as late each time, and at the moment at which the first of them ends, in `ends_in` milliseconds.
+    /// They could not be renewed. Tries again, twice as late each time, but never past half of the time that is left until the first of them ends, in
+    /// `ends_in` milliseconds: what works again shortly before that is not to be found out when it is too late. At that moment it is tried, too.
     pub fn failed(&mut self, now: i64, ends_in: Option<i64>) {
-        let wait = ends_in.filter(|left| *left > 0).map_or(self.retry_ms, |left| left.min(self.retry_ms));
+        let wait = match ends_in.filter(|left| *left > 0) {
+            Some(left) => self.retry_ms.min(left.midpoint(0).max(Self::first_retry(self.interval_ms))).min(left),
+            None => self.retry_ms,
+        };
         self.due = now.saturating_add(wait);
         self.retry_ms = self.retry_ms.saturating_mul(2).min(self.interval_ms);
     }
@@ -86,6 +90,19 @@ mod tests {
             }
             assert!(tries >= 5, "{ms}: {tries}");
             assert_eq!(schedule.due(), end, "{ms}: and when it ends");
+        }
+    }
+
+    #[test]
+    fn the_last_try_that_can_succeed_comes_shortly_before_the_end() {
+        for ms in [5000, 60_000, 300_000, 3_600_000] {
+            let mut schedule = schedule(ms);
+            let (end, mut last) = (i64::try_from(ms).expect("small"), 0);
+            while schedule.due() < end {
+                last = schedule.due();
+                schedule.failed(last, Some(end - last));
+            }
+            assert!(end - last <= LATEST_RETRY_MS, "{ms}: {last}");
         }
     }
 

@@ -10,11 +10,13 @@ mod error;
 pub mod file;
 mod journal;
 pub mod memory;
+mod session;
 mod ticket;
 
 pub use error::StoreError;
 pub(crate) use error::io_cause;
 pub use journal::Past;
+pub use session::{Content, Kept, Note, Session, SessionError, Sight};
 pub use ticket::{Ticket, TicketError};
 
 use std::{collections::BTreeMap, path::PathBuf};

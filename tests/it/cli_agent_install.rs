@@ -69,6 +69,17 @@ fn what_is_installed_is_what_the_tool_then_runs_and_it_comes_out_again() {
         };
         let entry = settings["hooks"][event].as_array().unwrap().first().unwrap();
         assert!(entry["matcher"].as_str().unwrap().split('|').any(|name| name == editor));
+        let matches = |event: &str, name: &str| {
+            let matcher = settings["hooks"][event][0]["matcher"].as_str().unwrap_or_default();
+            matcher.split('|').any(|word| word == name)
+        };
+        let tells_what_it_reads = match tool {
+            "gemini" => matches("BeforeTool", "read_file") && matches("AfterTool", "read_many_files"),
+            "cursor" => matches("beforeReadFile", "Read"),
+            "codex" => matches("PostToolUse", "Bash"),
+            _ => matches("PreToolUse", "Read") && matches("PostToolUse", "Write"),
+        };
+        assert!(tells_what_it_reads, "{text}");
         let payload =
             json!({session: "s", "cwd": repo, "hook_event_name": event, "tool_name": editor, "tool_input": input});
         let script = format!("printf %s '{payload}' | {}", commands[0]);
@@ -116,6 +127,67 @@ fn not_a_byte_of_what_is_there_changes_nor_its_mode_nor_a_link() {
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o7777, 0o640);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_dir(repo.join("dotfiles")).unwrap().count(), 1, "nothing is left behind");
+}
+
+/// What was installed before there were events for reading: each event with its matcher.
+const EARLIER: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "claude-code",
+        &[
+            ("PreToolUse", "Edit|MultiEdit|Write|NotebookEdit|Bash"),
+            ("SessionStart", ""),
+            ("SessionEnd", ""),
+            ("SubagentStop", ""),
+        ],
+    ),
+    ("codex", &[("PreToolUse", "apply_patch|Edit|Write|Bash"), ("SessionStart", ""), ("SubagentStop", "")]),
+    (
+        "gemini",
+        &[
+            ("BeforeTool", "write_file|replace|edit|smart_edit|run_shell_command"),
+            ("SessionStart", ""),
+            ("SessionEnd", ""),
+        ],
+    ),
+    (
+        "cursor",
+        &[
+            ("preToolUse", "Write|Edit|MultiEdit|StrReplace|Delete|ApplyPatch|EditNotebook|NotebookEdit"),
+            ("sessionStart", ""),
+            ("sessionEnd", ""),
+            ("subagentStop", ""),
+        ],
+    ),
+];
+
+#[test]
+fn settings_of_the_earlier_version_are_known_and_brought_up_to_date() {
+    for ((tool, name), (_, events)) in TOOLS.into_iter().zip(EARLIER) {
+        let (sandbox, repo) = Sandbox::with_repo();
+        let (agent, file) = (sandbox.nobody(&repo), repo.join(name));
+        agent.ok(["agent-hook", "install", tool]);
+        let fresh: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let entry = |event: &str, matcher: &str| {
+            let mut entry = fresh["hooks"][event][0].clone();
+            if !matcher.is_empty() {
+                entry["matcher"] = matcher.into();
+            }
+            json!([entry])
+        };
+        let hooks: serde_json::Map<String, Value> =
+            events.iter().map(|(event, matcher)| ((*event).to_owned(), entry(event, matcher))).collect();
+        let theirs = json!({"a": [1, 2], "version": 1});
+        let mut earlier = theirs.clone();
+        earlier["hooks"] = Value::Object(hooks);
+        write(&file, &serde_json::to_string_pretty(&earlier).unwrap());
+        assert_eq!(states(&agent), [format!("{tool} edited")]);
+        agent.ok(["agent-hook", "install", tool]).out_has(&["brought up to date"]);
+        let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((&after["hooks"], &after["a"]), (&fresh["hooks"], &theirs["a"]));
+        assert_eq!(states(&agent), [format!("{tool} active")]);
+        agent.ok(["agent-hook", "uninstall", tool]);
+        assert_eq!(serde_json::from_str::<Value>(&fs::read_to_string(&file).unwrap()).unwrap(), theirs);
+    }
 }
 
 #[test]

@@ -943,6 +943,7 @@ fn policy_for_people_and_programs() {
     guard.require = ["*.lock"]  # [TMP]/r/.agentlock.toml, line 4
     guard.lost-leases = true    # the built-in policy
     agent.on-error = "block"    # the built-in policy
+    agent.stale-reads = true    # the built-in policy
     src/a: TTL 10m unless given, 5s to 1h
     leases are kept in [TMP]/r/.git/agent-locks/v1
     "#);
@@ -1026,6 +1027,13 @@ fn policy_for_people_and_programs() {
           "layer": "embedded",
           "line": "[line]",
           "value": "\"block\""
+        },
+        {
+          "file": null,
+          "key": "agent.stale-reads",
+          "layer": "embedded",
+          "line": "[line]",
+          "value": "true"
         }
       ],
       "schema": 1,
@@ -1058,6 +1066,7 @@ fn policy_for_people_and_programs() {
     guard.require = []        # the built-in policy
     guard.lost-leases = true  # the built-in policy
     agent.on-error = "block"  # the built-in policy
+    agent.stale-reads = true  # the built-in policy
     leases are kept in [TMP]/r/.git/agent-locks/v1
     --- stderr
     error: the policy cannot be used: [TMP]/r/.agentlock.toml:2: unknown key 'ttl.deafult'; did you mean 'ttl.default'?

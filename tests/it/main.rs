@@ -11,8 +11,10 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod agent_session;
 mod cli_agent;
 mod cli_agent_install;
+mod cli_agent_memory;
 mod cli_agent_payloads;
 mod cli_attacks;
 mod cli_damage;
@@ -68,7 +70,9 @@ mod model_rules;
 mod races;
 mod readme;
 mod reftable;
+mod run_keeper;
 mod sandbox;
 mod service;
+mod sessions;
 mod tidy;
 mod waiting;

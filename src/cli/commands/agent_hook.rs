@@ -30,8 +30,9 @@ use crate::cli::{
 /// Answer an agent tool's hook: take the lease of a file before the tool edits it
 ///
 /// Reads the tool's JSON on stdin and answers as the tool wants it, so --json and exit codes do not mean what they mean elsewhere. An edit of what
-/// somebody else holds is refused, and the model is told by whom it is held and until when. Leases are kept after the edit; all of a session's are
-/// given back at its end, those of a sub-agent when it has done its work. Files outside of any repository are let through.
+/// somebody else holds is refused, and the model is told by whom it is held and until when. So is, once, the edit of a file that has changed since
+/// the tool told that it reads it. Leases are kept after the edit, and renewed while the agent works; all of a session's are given back at its end,
+/// those of a sub-agent when it has done its work. Files outside of any repository are let through.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AgentHookArgs {

@@ -26,6 +26,11 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Result<Output, Failure
     let told = locks.prune(&|resource| whole.is_meant(resource, args.store), args.dry_run)?;
     output.warnings.extend(told.warnings);
     output.has_changed = !args.dry_run;
+    if !args.dry_run
+        && let Err(error) = whole.store.forget_the_old(whole.policy.policy.keep_expired_ms())
+    {
+        output.warnings.push(format!("what agent tools' hooks remember was not looked through: {error}"));
+    }
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for lease in &told.value.leases {
         output.document.leases.push(lease.into());

@@ -7,6 +7,7 @@ use git_agentlock::{
     harness::{Tool, shell},
     locks::{Conflict, Holder},
     owner::Owner,
+    resource::Resource,
     text::{escape, is_deceptive, shell_quoted},
 };
 
@@ -43,6 +44,36 @@ pub(crate) fn refused(conflicts: &[Conflict], owner: Option<&Owner>, paths: &[Pa
     }
     told.append(&mut advice);
     told.join("\n")
+}
+
+/// Why an edit is refused of files that have changed since the agent has seen them, each with who had it last.
+pub(crate) fn out_of_date(files: &[(Resource, Option<Owner>)]) -> String {
+    let (nothing, them) = match files.len() {
+        1 => ("the file was not changed", "it"),
+        _ => ("none of the files was changed", "them"),
+    };
+    let mut told = vec![format!(
+        "git agentlock refuses this edit once ({nothing}): you know an older version of what you are about to change."
+    )];
+    told.extend(files.iter().map(|(resource, other)| match other {
+        Some(other) => format!("{resource} has changed since you have read it (of all others, {other} held it last)"),
+        None => format!("{resource} has changed since you have read it"),
+    }));
+    told.push(format!(
+        "Read {them} again, and make your edit from what is there now, so that the work of others is not undone. {} leased to you meanwhile.",
+        if files.len() == 1 { "It is" } else { "They are" }
+    ));
+    told.join("\n")
+}
+
+/// That something is not remembered, and what that means.
+pub(crate) fn not_remembered(why: &str) -> String {
+    format!("note: {why}: what this agent has seen of files is not remembered")
+}
+
+/// That leases are not renewed, and what that means.
+pub(crate) fn not_renewed(why: &str) -> String {
+    format!("warning: {why}: leases of this agent were not renewed; it is tried again at its next step")
 }
 
 fn in_the_way(conflict: &Conflict) -> String {

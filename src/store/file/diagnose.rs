@@ -7,7 +7,9 @@ use super::{
     dir::{Dir, Modes},
     disk::{self, Mutex, Share, io_error},
     journal,
-    layout::{GATE, JOURNAL, MUTEX, OLD_JOURNAL, QUARANTINE, QUEUE, Shard, is_temp, key_of, ticket_name},
+    layout::{
+        GATE, JOURNAL, MUTEX, OLD_JOURNAL, QUARANTINE, QUEUE, SESSIONS, Shard, is_session, is_temp, key_of, ticket_name,
+    },
     not_a_directory, read_record,
 };
 use crate::{
@@ -159,15 +161,15 @@ impl FileStore {
 fn examine_root(root: &Root, modes: Modes, found: &mut Vec<Ailment>) -> Result<(), StoreError> {
     examine_permissions(&root.dir, &[GATE, MUTEX, JOURNAL, OLD_JOURNAL], modes, found);
     for name in root.dir.names().map_err(io_error("list", root.dir.path()))? {
-        let is_ours = [GATE, MUTEX, JOURNAL, OLD_JOURNAL, QUEUE, QUARANTINE].contains(&name.as_str())
+        let is_ours = [GATE, MUTEX, JOURNAL, OLD_JOURNAL, QUEUE, QUARANTINE, SESSIONS].contains(&name.as_str())
             || Shard::all().any(|shard| shard.dir_name() == name);
         if !is_ours {
             found.push(Ailment::Foreign(root.dir.path_of(&name)));
         }
     }
-    for name in [QUEUE, QUARANTINE] {
+    for (name, files) in [(QUEUE, &[][..]), (QUARANTINE, &[]), (SESSIONS, &[MUTEX])] {
         match root.dir.sub(name) {
-            Ok(dir) => examine_permissions(&dir, &[], modes, found),
+            Ok(dir) => examine_permissions(&dir, files, modes, found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => found.push(unopenable(root.dir.path_of(name), error)),
         }
@@ -181,7 +183,22 @@ fn examine_root(root: &Root, modes: Modes, found: &mut Vec<Ailment>) -> Result<(
             }
         }
     }
+    if let Ok(sessions) = root.dir.sub(SESSIONS) {
+        for name in sessions.names().map_err(io_error("list", sessions.path()))? {
+            if is_temp(&name) {
+                found.extend(left_over(&sessions, &name));
+            } else if name != MUTEX && !is_session(&name) {
+                found.push(Ailment::Foreign(sessions.path_of(&name)));
+            }
+        }
+    }
     Ok(())
+}
+
+/// A temporary file, unless its writer is at work: that one holds the mutex.
+fn left_over(dir: &Dir, name: &str) -> Option<Ailment> {
+    let is_left = dir.exists(name) && disk::is_free(dir, MUTEX) && dir.exists(name);
+    is_left.then(|| Ailment::LeftOver(dir.path_of(name)))
 }
 
 fn examine_shard(dir: &Dir, shard: Shard, modes: Modes, found: &mut Vec<Ailment>) -> Result<(), StoreError> {
@@ -191,10 +208,7 @@ fn examine_shard(dir: &Dir, shard: Shard, modes: Modes, found: &mut Vec<Ailment>
             continue;
         }
         if is_temp(&name) {
-            // A writer at work holds the mutex; then its file is none of ours.
-            if dir.exists(&name) && disk::is_free(dir, MUTEX) && dir.exists(&name) {
-                found.push(Ailment::LeftOver(dir.path_of(&name)));
-            }
+            found.extend(left_over(dir, &name));
             continue;
         }
         match key_of(shard, &name) {
@@ -240,7 +254,8 @@ fn examine_locks(root: &Root, found: &mut Vec<Ailment>) {
     if disk::excludes(&root.dir, GATE) == Some(false) {
         found.push(Ailment::LocksDoNotExclude(root.dir.path_of(GATE)));
     }
-    let shards = Shard::all().map(|shard| root.dir.path_of(&shard.dir_name()).join(MUTEX));
+    let below = Shard::all().map(Shard::dir_name).chain([SESSIONS.to_owned()]);
+    let shards = below.map(|name| root.dir.path_of(&name).join(MUTEX));
     let mutexes: Vec<PathBuf> = [root.dir.path_of(GATE), root.dir.path_of(MUTEX)].into_iter().chain(shards).collect();
     let before = sitting(&mutexes);
     if before.is_empty() {

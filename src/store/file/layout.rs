@@ -7,10 +7,12 @@
 //! v1/a/tmp-<63 hex>          a record that is being written; left over when nobody holds the shard
 //! v1/journal.jsonl  v1/journal.1.jsonl
 //! v1/queue/<name>.ticket     a request that waits its turn
+//! v1/sessions/<32 hex>.session  v1/sessions/mutex
+//!                            what a hook remembers of an owner, by the hash of its name
 //! v1/quarantine/             damaged records that were moved away
 //! ```
 
-use crate::resource::ResourceKey;
+use crate::{owner::Owner, resource::ResourceKey};
 
 /// The directory of this format; what lies beside it is not ours.
 pub(super) const FORMAT: &str = "v1";
@@ -23,6 +25,7 @@ pub(super) const OLD_JOURNAL: &str = "journal.1.jsonl";
 
 pub(super) const QUEUE: &str = "queue";
 pub(super) const QUARANTINE: &str = "quarantine";
+pub(super) const SESSIONS: &str = "sessions";
 
 /// One of the 16 directories that records are spread over, so that writers seldom meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +95,25 @@ pub(super) fn temp_of_ticket(name: &str) -> String {
 /// The name of a ticket, by that of its file; `None` for any other file.
 pub(super) fn ticket_name(file: &str) -> Option<&str> {
     file.strip_suffix(".ticket").filter(|name| crate::store::Ticket::is_name(name))
+}
+
+fn digest(owner: &Owner) -> String {
+    blake3::hash(owner.as_str().as_bytes()).to_hex().chars().take(32).collect()
+}
+
+pub(super) fn session_file(owner: &Owner) -> String {
+    format!("{}{SESSION}", digest(owner))
+}
+
+pub(super) fn temp_of_session(owner: &Owner) -> String {
+    format!("{TEMP}{}", digest(owner))
+}
+
+const SESSION: &str = ".session";
+
+pub(super) fn is_session(name: &str) -> bool {
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    name.strip_suffix(SESSION).is_some_and(|digest| digest.len() == 32 && digest.bytes().all(is_hex))
 }
 
 /// The key of a record, by its shard and file name; `None` for any other file.

@@ -20,6 +20,7 @@ mod layout;
 mod publish;
 mod queue;
 mod scan;
+mod sessions;
 mod shard;
 
 use std::{

@@ -16,7 +16,7 @@ use git_agentlock::{
     policy::{LayerKind, LayerSource, load},
     record::{Reason, Record},
     resource::{NamedId, RepoPath, Target as What},
-    store::{Store as _, Ticket, file::FileStore},
+    store::{Session, Store as _, Ticket, file::FileStore},
 };
 
 use crate::sandbox::Sandbox;
@@ -51,9 +51,10 @@ pub(super) struct Target {
     pub(super) mutations: usize,
 }
 
-pub(super) const TARGETS: [Target; 17] = [
+pub(super) const TARGETS: [Target; 18] = [
     Target { name: "record", judge: record, mutations: 2000 },
     Target { name: "ticket", judge: ticket, mutations: 1000 },
+    Target { name: "session", judge: session, mutations: 1000 },
     Target { name: "journal", judge: journal, mutations: 500 },
     Target { name: "policy", judge: policy, mutations: 500 },
     Target { name: "pathspec", judge: pathspec, mutations: 2000 },
@@ -95,6 +96,18 @@ fn record(_: &World, input: &[u8]) {
 fn ticket(_: &World, input: &[u8]) {
     match Ticket::from_bytes("t-1", input) {
         Ok(ticket) => assert_eq!(Ticket::from_bytes("t-1", &ticket.to_bytes()), Ok(ticket)),
+        Err(error) => is_plain(&error.to_string()),
+    }
+}
+
+/// Also what is left of it within its bounds.
+fn session(_: &World, input: &[u8]) {
+    match Session::from_bytes(input) {
+        Ok(mut session) => {
+            let bytes = session.to_bytes();
+            assert!(bytes.len() <= Session::MAX_BYTES && session.notes().count() <= Session::MAX_NOTES);
+            assert_eq!(Session::from_bytes(&bytes).map(|mut again| again.to_bytes()), Ok(bytes));
+        }
         Err(error) => is_plain(&error.to_string()),
     }
 }
