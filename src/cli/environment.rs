@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{exit::Kind, failure::Failure};
+use super::{exit::Kind, failure::Failure, render::table::Screen};
 
 /// A variable that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
@@ -85,6 +85,24 @@ pub(super) fn working_directory(directory: Option<&Path>) -> Result<PathBuf, Fai
 pub(super) fn enter(directory: &Path) {
     // When that fails, what is to be done there fails and says so.
     let _ = std::env::set_current_dir(directory);
+}
+
+/// The terminal that stdout is, when it is one of which the width is known.
+#[cfg(unix)]
+pub(super) fn screen() -> Option<Screen> {
+    let stdout = std::io::stdout();
+    let size =
+        std::io::IsTerminal::is_terminal(&stdout).then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    let columns = usize::from(size.ws_col);
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_ascii_lowercase().replace('-', "");
+    let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
+    (columns > 0).then(|| Screen { columns, is_unicode: locale.contains("utf8") && !is_dumb })
+}
+
+#[cfg(not(unix))]
+pub(super) fn screen() -> Option<Screen> {
+    None
 }
 
 #[cfg(unix)]

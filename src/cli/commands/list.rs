@@ -11,13 +11,14 @@ use git_agentlock::{
 use crate::cli::{
     args::Global,
     context::Context,
+    environment,
     exit::Kind,
     failure::Failure,
     output::Output,
     owner,
     render::{
-        human,
         json::{self, Leases, UnreadableDoc},
+        table::{self, Screen},
     },
 };
 
@@ -63,7 +64,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
     } else if args.nul {
         output.raw = Some(for_scripts(&leases));
     } else {
-        output.text = for_people(&leases, own.as_ref(), context);
+        output.text = for_people(&leases, own.as_ref(), context, environment::screen());
     }
     let mut unreadable = Vec::new();
     for record in &listing.unreadable {
@@ -79,11 +80,11 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
     Ok(output)
 }
 
-fn for_people(leases: &[Lease], own: Option<&Owner>, context: &Context) -> String {
+fn for_people(leases: &[Lease], own: Option<&Owner>, context: &Context, screen: Option<Screen>) -> String {
     if leases.is_empty() {
         return "no leases\n".to_owned();
     }
-    human::table(leases, context.clock.now().wall, |lease| own == Some(&lease.owner))
+    table::leases(leases, context.clock.now().wall, |lease| own == Some(&lease.owner), screen)
 }
 
 /// Fields separated by tabs, which an owner cannot contain; the path last, since it can contain anything but NUL.

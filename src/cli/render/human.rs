@@ -1,6 +1,5 @@
 //! Sentences and tables for people. Everything of others that goes in is escaped.
 
-use anstyle::{AnsiColor, Style};
 use git_agentlock::{
     clock::Timestamp,
     duration::show_millis,
@@ -8,10 +7,6 @@ use git_agentlock::{
     record::Reason,
     resource::Resource,
 };
-
-const OWN: Style = AnsiColor::Green.on_default();
-const SOON: Style = AnsiColor::Yellow.on_default();
-const GONE: Style = AnsiColor::BrightBlack.on_default();
 
 /// A length of time as people like it: the two largest units, no finer than seconds above a minute.
 pub(crate) fn length(ms: i64) -> String {
@@ -116,56 +111,6 @@ pub(crate) fn lost(loss: &Loss) -> String {
             let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
             format!("your lease was broken{by} at {}: {reason}", moment(*at))
         }
-    }
-}
-
-/// The leases as a table: resource, owner, age, time left, reason. `own` marks the caller's.
-pub(crate) fn table(leases: &[Lease], now: Timestamp, is_own: impl Fn(&Lease) -> bool) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    let with_work_tree = leases.iter().any(|lease| !lease.resource.scope.work_tree.is_empty());
-    let mut head = vec!["", "RESOURCE", "OWNER", "AGE", "LEFT", "REASON"];
-    if with_work_tree {
-        head.insert(2, "WORK TREE");
-    }
-    table.set_header(head);
-    let mut styles = Vec::with_capacity(leases.len());
-    for lease in leases {
-        let (sign, style) = sign(lease, is_own(lease));
-        let left = match lease.state {
-            State::Live => length(lease.remaining_ms),
-            _ => format!("expired {} ago", length(lease.remaining_ms)),
-        };
-        let mut row = vec![
-            sign.to_owned(),
-            lease.resource.to_string(),
-            lease.owner.to_string(),
-            length(now.since(lease.acquired_at)),
-            left,
-            lease.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ];
-        if with_work_tree {
-            row.insert(2, git_agentlock::text::escape(&lease.resource.scope.work_tree));
-        }
-        table.add_row(row);
-        styles.push(style);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    let styles = std::iter::once(Style::new()).chain(styles);
-    table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
-}
-
-/// `*` one's own, `!` less than a fifth of its TTL left, `x` expired: told apart without colours too.
-fn sign(lease: &Lease, is_own: bool) -> (&'static str, Style) {
-    let is_soon = lease.remaining_ms < lease.ttl.millis_i64().checked_div(5).unwrap_or(0);
-    match (lease.state, is_own) {
-        (State::Live, true) if is_soon => ("*!", SOON),
-        (State::Live, false) if is_soon => (" !", SOON),
-        (State::Live, true) => ("*", OWN),
-        (State::Live, false) => (" ", Style::new()),
-        _ => ("x", GONE),
     }
 }
 

@@ -6,4 +6,5 @@ pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod line;
 #[cfg(unix)]
+pub(crate) mod table;
 pub(crate) mod watch;
