@@ -5,17 +5,9 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use super::commands::{
-    acquire, agent_hook, break_, check, doctor, guard, hook, instructions, list, log, policy, prune, release, renew,
-    whoami,
+    acquire, agent_hook, break_, check, completions, doctor, guard, hook, instructions, list, log, man, policy, prune,
+    release, renew, setup, whoami,
 };
-
-const EXIT_CODES: &str = "\
-Exit codes, the same for every command:
-  0  done; free or mine
-  1  no: somebody else holds it, or you are not the owner; the guard refuses
-  2  usage or invalid value, no owner given
-  3  lease lost: absent, expired, or of another token
-  4  could not tell or could not do: no repository, bad policy, disk, damaged record";
 
 /// Leases on files, so that many agents can work in one repository without overwriting each other
 ///
@@ -25,8 +17,7 @@ Exit codes, the same for every command:
 #[command(
     name = "git-agentlock",
     bin_name = "git agentlock",
-    version,
-    after_help = EXIT_CODES,
+    version = env!("AGENTLOCK_VERSION"),
     arg_required_else_help = false,
     max_term_width = 100,
     disable_help_subcommand = false
@@ -82,6 +73,9 @@ pub(crate) enum Command {
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
+    Setup(setup::SetupArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Command {
@@ -104,6 +98,9 @@ impl Command {
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",
+            Self::Setup(_) => "setup",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 }

@@ -471,6 +471,7 @@ pub(crate) struct Document {
     pub(crate) findings: Option<Vec<Finding>>,
     pub(crate) history: Option<Vec<Past>>,
     pub(crate) hooks: Option<Vec<Hook>>,
+    pub(crate) files: Option<Vec<PutFile>>,
     pub(crate) store: Option<String>,
     pub(crate) error: Option<Failure>,
 }
@@ -610,6 +611,14 @@ pub(crate) struct Hook {
     pub(crate) state: String,
     pub(crate) chained: Option<String>,
     pub(crate) message: String,
+}
+
+/// What `setup` has done with a file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PutFile {
+    pub(crate) path: String,
+    pub(crate) state: String,
 }
 
 /// A line of `log`.
