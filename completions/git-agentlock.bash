@@ -3,7 +3,7 @@
 __git_agentlock_complete() {
     local answer line
     COMPREPLY=()
-    answer=$(command git-agentlock completions bash -- "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null) || return 0
+    answer=$(command git-agentlock completions bash -- "${COMP_LINE:0:COMP_POINT}" "${COMP_WORDBREAKS-}" 2>/dev/null) || return 0
     if [[ $answer == files* ]]; then
         type compopt &>/dev/null && compopt -o default +o nospace 2>/dev/null
         return 0

@@ -1,12 +1,13 @@
 # Completion of git-agentlock and `git agentlock` in fish. What could stand at the cursor, the program itself knows.
+#
+# It belongs into conf.d: fish does not look into `completions` for what git runs.
 
 function __git_agentlock_complete
-    set -l line (commandline -opc) (commandline -ct)
-    # git's completion asks for `git-agentlock …`, and keeps the line with git's own options to itself.
-    if set -q __fish_git_cmdline; and status stack-trace | string match -q '*__fish_git_complete_custom_command*'
-        set line git (string match -r -a -- ' -C +\S+' " $__fish_git_cmdline" | string split -n ' ') agentlock $line[2..]
+    # Where git's completion asks for `git-agentlock …` by itself, git's own options are lost; the line below completes that.
+    if status stack-trace | string match -q '*__fish_git_complete_custom_command*'
+        return
     end
-    set -l answer (command git-agentlock completions fish -- $line 2>/dev/null)
+    set -l answer (command git-agentlock completions fish -- (commandline -opc) (commandline -ct) 2>/dev/null)
     if test "$answer[1]" = files
         __fish_complete_path (commandline -ct)
         return
@@ -15,3 +16,4 @@ function __git_agentlock_complete
 end
 
 complete -c git-agentlock -f -k -a '(__git_agentlock_complete)'
+complete -c git -n 'functions -q __fish_git_using_command; and __fish_git_using_command agentlock' -f -k -a '(__git_agentlock_complete)'

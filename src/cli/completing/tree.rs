@@ -28,7 +28,11 @@ pub(super) fn offers(words: &[OsString], world: Arc<World>) -> Vec<Offer> {
     let candidates = complete(&mut command, line, words.len(), None).unwrap_or_default();
     let wants_options = last.as_encoded_bytes().starts_with(b"-");
     let offers = candidates.into_iter().filter_map(|candidate| {
-        let value = candidate.get_value().to_str()?.to_owned();
+        let value = candidate.get_value().to_str()?;
+        // Of a command's names its own, where that too is what has been begun.
+        let name = candidate.get_id().and_then(|id| id.strip_prefix("command::"));
+        let name = name.filter(|name| last.to_str().is_some_and(|begun| name.starts_with(begun)));
+        let value = name.unwrap_or(value).to_owned();
         let help = candidate.get_help().map(ToString::to_string);
         let help = help.and_then(|help| help.lines().next().map(str::to_owned));
         Some(Offer { value, help })

@@ -61,7 +61,7 @@ impl Places {
         Self {
             bash: bash.join("completions"),
             zsh: data.join("zsh/site-functions"),
-            fish: config.join("fish/completions"),
+            fish: config.join("fish/conf.d"),
             other_man: possible.into_iter().filter(|other| *other != man).collect(),
             man,
             is_man_searched,
@@ -161,7 +161,7 @@ mod tests {
         around.config_home = Some("/c".into());
         let places = Places::of(around.clone());
         let all = [&places.bash, &places.zsh, &places.fish, &places.man].map(|path| path.to_str().unwrap());
-        assert_eq!(all, ["/d/bash-completion/completions", "/d/zsh/site-functions", "/c/fish/completions", "/d/man"]);
+        assert_eq!(all, ["/d/bash-completion/completions", "/d/zsh/site-functions", "/c/fish/conf.d", "/d/man"]);
         around.bash_completion = Some("/b".into());
         assert_eq!(Places::of(around).bash, Path::new("/b/completions"));
     }

@@ -1,0 +1,1 @@
+//! What the completion scripts are told, without a shell.

@@ -1,0 +1,1 @@
+//! What is committed is what the program makes: completions and man pages.
