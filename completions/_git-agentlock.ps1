@@ -40,14 +40,14 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             [CompletionResult]::new('break', 'break', [CompletionResultType]::ParameterValue, 'End somebody else''s lease, with a reason that its owner is told')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for what is wrong with the store, and say how to mend it')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Hold leases for as long as a command runs')
-            [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Refuse a commit that touches what others hold; meant for git''s hooks')
-            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'Put the guard into git''s hooks, beside what is there, or take it out again')
-            [CompletionResult]::new('agent-hook', 'agent-hook', [CompletionResultType]::ParameterValue, 'Answer an agent tool''s hook: take the lease of a file before the tool edits it')
+            [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Refuse a commit that touches what others hold; for git''s hooks')
+            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'Put the guard into git''s hooks, or take it out again')
+            [CompletionResult]::new('agent-hook', 'agent-hook', [CompletionResultType]::ParameterValue, 'Take the lease of a file before an agent tool edits it')
             [CompletionResult]::new('instructions', 'instructions', [CompletionResultType]::ParameterValue, 'Print instructions for agents, for AGENTS.md or CLAUDE.md')
             [CompletionResult]::new('log', 'log', [CompletionResultType]::ParameterValue, 'Show what has happened to leases, the oldest first')
-            [CompletionResult]::new('whoami', 'whoami', [CompletionResultType]::ParameterValue, 'Print the owner that the other commands would use, and where it comes from')
+            [CompletionResult]::new('whoami', 'whoami', [CompletionResultType]::ParameterValue, 'Print the owner that would be used, and where it comes from')
             [CompletionResult]::new('policy', 'policy', [CompletionResultType]::ParameterValue, 'Show the effective policy, and where each value comes from')
-            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Put completions and man pages where your shells and man look, or take them out again')
+            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Put completions and man pages where they are looked for')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a man page')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -167,44 +167,44 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
         'git-agentlock;prune' {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
-            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only say what would be removed')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
-            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'In every project of a shared store')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only say what would be removed')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'In every project of a shared store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'git-agentlock;break' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--resource', '--resource', [CompletionResultType]::ParameterName, 'A named thing, such as plan:42 or git:index (repeatable)')
             [CompletionResult]::new('--pathspec-from-file', '--pathspec-from-file', [CompletionResultType]::ParameterName, 'Read paths from FILE, one a line, quoted as git does it (`-`: stdin)')
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why (at most 1,000 bytes); the one who held it is told')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
             [CompletionResult]::new('--owner', '--owner', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
-            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
-            [CompletionResult]::new('--area', '--area', [CompletionResultType]::ParameterName, 'Take every PATH as a directory and all below it')
-            [CompletionResult]::new('--pathspec-file-nul', '--pathspec-file-nul', [CompletionResultType]::ParameterName, 'The paths of --pathspec-from-file end with NUL and are not quoted')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
+            [CompletionResult]::new('--area', '--area', [CompletionResultType]::ParameterName, 'Take every PATH as a directory and all below it')
+            [CompletionResult]::new('--pathspec-file-nul', '--pathspec-file-nul', [CompletionResultType]::ParameterName, 'The paths of --pathspec-from-file end with NUL and are not quoted')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'git-agentlock;doctor' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'With --fix: also move records aside that still count as held, for this reason')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
             [CompletionResult]::new('--owner', '--owner', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
-            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
-            [CompletionResult]::new('--fix', '--fix', [CompletionResultType]::ParameterName, 'Mend what is safe to mend: left-over files, permissions; damaged records are moved aside once they no longer count as held')
-            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Look at the leases of every project of a shared store')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
+            [CompletionResult]::new('--fix', '--fix', [CompletionResultType]::ParameterName, 'Mend what is safe to mend: left-over files, permissions; damaged records are moved aside once they no longer count as held')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Look at the leases of every project of a shared store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -217,8 +217,8 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             [CompletionResult]::new('--ttl', '--ttl', [CompletionResultType]::ParameterName, 'How long the leases last: 90s, 5m, 1h 30m, or plain seconds [default: the policy''s]')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait for so long for what is held [default: not at all]; Ctrl-C ends it with nothing held')
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who find it held (at most 1,000 bytes)')
-            [CompletionResult]::new('--on-lost', '--on-lost', [CompletionResultType]::ParameterName, 'What to do to COMMAND when a lease is lost: only warn; warn, ask it to end after a grace (SIGTERM) and kill it after another; or kill it at once')
-            [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'How long the grace is')
+            [CompletionResult]::new('--on-lost', '--on-lost', [CompletionResultType]::ParameterName, 'What to do when a lease is lost: warn, ask COMMAND to end (term), or kill it at once')
+            [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'With `term`: how long COMMAND goes on before it is asked to end, and again before it is killed')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--area', '--area', [CompletionResultType]::ParameterName, 'Take every PATH as a directory and all below it')
@@ -381,9 +381,9 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             break
         }
         'git-agentlock;instructions' {
-            [CompletionResult]::new('--write', '--write', [CompletionResultType]::ParameterName, 'Put them into FILE, at its end or in the place of those that are there')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--write', '--write', [CompletionResultType]::ParameterName, 'Put them into FILE, at its end or in the place of those that are there')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
@@ -392,24 +392,24 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             break
         }
         'git-agentlock;log' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Only what this owner did or suffered')
             [CompletionResult]::new('--owner', '--owner', [CompletionResultType]::ParameterName, 'Only what this owner did or suffered')
             [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only since then: a duration before now (2h), or a time (2026-11-30T12:00:00Z)')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
-            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
-            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Of every project in a shared store')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Of every project in a shared store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'git-agentlock;whoami' {
-            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
-            [CompletionResult]::new('--owner', '--owner', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
+            [CompletionResult]::new('--owner', '--owner', [CompletionResultType]::ParameterName, 'Who holds or asks; else AGENTLOCK_OWNER, else the session id of a known agent tool')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
@@ -430,12 +430,12 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
         'git-agentlock;setup' {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
-            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only say what would be done')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be done')
-            [CompletionResult]::new('--uninstall', '--uninstall', [CompletionResultType]::ParameterName, 'Take out what setup has put in')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only say what would be done')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be done')
+            [CompletionResult]::new('--uninstall', '--uninstall', [CompletionResultType]::ParameterName, 'Take out what setup has put in')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -466,20 +466,20 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             [CompletionResult]::new('release', 'release', [CompletionResultType]::ParameterValue, 'Give your leases back')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Say who holds it, since when and until when')
             [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the leases of this project')
-            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove the records of expired leases')
-            [CompletionResult]::new('break', 'break', [CompletionResultType]::ParameterValue, 'End somebody else''s lease, with a reason that its owner is told')
-            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for what is wrong with the store, and say how to mend it')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'prune')
+            [CompletionResult]::new('break', 'break', [CompletionResultType]::ParameterValue, 'break')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'doctor')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Hold leases for as long as a command runs')
-            [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Refuse a commit that touches what others hold; meant for git''s hooks')
-            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'Put the guard into git''s hooks, beside what is there, or take it out again')
-            [CompletionResult]::new('agent-hook', 'agent-hook', [CompletionResultType]::ParameterValue, 'Answer an agent tool''s hook: take the lease of a file before the tool edits it')
-            [CompletionResult]::new('instructions', 'instructions', [CompletionResultType]::ParameterValue, 'Print instructions for agents, for AGENTS.md or CLAUDE.md')
-            [CompletionResult]::new('log', 'log', [CompletionResultType]::ParameterValue, 'Show what has happened to leases, the oldest first')
-            [CompletionResult]::new('whoami', 'whoami', [CompletionResultType]::ParameterValue, 'Print the owner that the other commands would use, and where it comes from')
-            [CompletionResult]::new('policy', 'policy', [CompletionResultType]::ParameterValue, 'Show the effective policy, and where each value comes from')
-            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Put completions and man pages where your shells and man look, or take them out again')
-            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
-            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a man page')
+            [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Refuse a commit that touches what others hold; for git''s hooks')
+            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'hook')
+            [CompletionResult]::new('agent-hook', 'agent-hook', [CompletionResultType]::ParameterValue, 'Take the lease of a file before an agent tool edits it')
+            [CompletionResult]::new('instructions', 'instructions', [CompletionResultType]::ParameterValue, 'instructions')
+            [CompletionResult]::new('log', 'log', [CompletionResultType]::ParameterValue, 'log')
+            [CompletionResult]::new('whoami', 'whoami', [CompletionResultType]::ParameterValue, 'whoami')
+            [CompletionResult]::new('policy', 'policy', [CompletionResultType]::ParameterValue, 'policy')
+            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'setup')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'completions')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'man')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -514,18 +514,6 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             break
         }
         'git-agentlock;help;hook' {
-            [CompletionResult]::new('install', 'install', [CompletionResultType]::ParameterValue, 'Install hooks that ask the guard; a hook that is there already runs after it')
-            [CompletionResult]::new('uninstall', 'uninstall', [CompletionResultType]::ParameterValue, 'Take the hooks out again, and put back what was there')
-            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Tell which hooks git really runs; changes nothing')
-            break
-        }
-        'git-agentlock;help;hook;install' {
-            break
-        }
-        'git-agentlock;help;hook;uninstall' {
-            break
-        }
-        'git-agentlock;help;hook;status' {
             break
         }
         'git-agentlock;help;agent-hook' {

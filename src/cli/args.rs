@@ -4,12 +4,15 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use super::commands::{
-    acquire, agent_hook, break_, check, completions, doctor, guard, hook, instructions, list, log, man, policy, prune,
-    release, renew, setup, whoami,
+use super::{
+    commands::{
+        acquire, agent_hook, break_, check, completions, doctor, guard, hook, instructions, list, log, man, policy,
+        prune, release, renew, setup, whoami,
+    },
+    deferred::Deferred,
 };
 
-/// Leases on files, so that many agents can work in one repository without overwriting each other
+/// Leases on files, for many agents at work in one repository
 ///
 /// A lease belongs to an owner, not to a process: take it with one command, work, give it back with another. It ends by release or when its
 /// time is up, so renew it while you work (every half of its TTL) and nobody waits for an agent that has crashed.
@@ -61,21 +64,21 @@ pub(crate) enum Command {
     Release(release::ReleaseArgs),
     Check(check::CheckArgs),
     List(list::ListArgs),
-    Prune(prune::PruneArgs),
-    Break(break_::BreakArgs),
-    Doctor(doctor::DoctorArgs),
+    Prune(Deferred<prune::PruneArgs>),
+    Break(Deferred<break_::BreakArgs>),
+    Doctor(Deferred<doctor::DoctorArgs>),
     #[cfg(unix)]
     Run(super::commands::run::RunArgs),
     Guard(guard::GuardArgs),
-    Hook(hook::HookArgs),
+    Hook(Deferred<hook::HookArgs>),
     AgentHook(agent_hook::AgentHookArgs),
-    Instructions(instructions::InstructionsArgs),
-    Log(log::LogArgs),
-    Whoami(whoami::WhoamiArgs),
-    Policy(policy::PolicyArgs),
-    Setup(setup::SetupArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+    Instructions(Deferred<instructions::InstructionsArgs>),
+    Log(Deferred<log::LogArgs>),
+    Whoami(Deferred<whoami::WhoamiArgs>),
+    Policy(Deferred<policy::PolicyArgs>),
+    Setup(Deferred<setup::SetupArgs>),
+    Completions(Deferred<completions::CompletionsArgs>),
+    Man(Deferred<man::ManArgs>),
 }
 
 impl Command {

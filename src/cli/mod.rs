@@ -10,6 +10,7 @@ mod child;
 mod commands;
 mod completing;
 mod context;
+mod deferred;
 mod environment;
 mod exit;
 mod failure;
@@ -79,17 +80,17 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Release(args) => here.work(Warn, |context| of::release::run(context, &args)),
         Command::Check(args) => here.work(Warn, |context| of::check::run(context, &args)),
         Command::List(args) => here.work(Warn, |context| of::list::run(context, &args)),
-        Command::Prune(args) => here.work(Warn, |context| of::prune::run(context, &args)),
-        Command::Break(args) => here.work(Warn, |context| of::break_::run(context, args)),
-        Command::Doctor(args) => here.work(Warn, |context| of::doctor::run(context, args)),
-        Command::Hook(args) => here.work(Warn, |context| of::hook::run(context, args)),
-        Command::Instructions(args) => here.work(Warn, |context| of::instructions::run(context, args)),
-        Command::Log(args) => here.work(Warn, |context| of::log::run(context, &args)),
-        Command::Whoami(args) => here.work(Warn, |_| of::whoami::run(&args)),
-        Command::Policy(args) => here.work(Warn, |context| of::policy::run(context, args)),
-        Command::Setup(args) => of::setup::run(&args, umask),
-        Command::Completions(args) => Ok(of::completions::run(&args)),
-        Command::Man(args) => of::man::run(&args),
+        Command::Prune(args) => here.work(Warn, |context| of::prune::run(context, &args.0)),
+        Command::Break(args) => here.work(Warn, |context| of::break_::run(context, args.0)),
+        Command::Doctor(args) => here.work(Warn, |context| of::doctor::run(context, args.0)),
+        Command::Hook(args) => here.work(Warn, |context| of::hook::run(context, args.0)),
+        Command::Instructions(args) => here.work(Warn, |context| of::instructions::run(context, args.0)),
+        Command::Log(args) => here.work(Warn, |context| of::log::run(context, &args.0)),
+        Command::Whoami(args) => here.work(Warn, |_| of::whoami::run(&args.0)),
+        Command::Policy(args) => here.work(Warn, |context| of::policy::run(context, args.0)),
+        Command::Setup(args) => of::setup::run(&args.0, umask),
+        Command::Completions(args) => Ok(of::completions::run(&args.0)),
+        Command::Man(args) => of::man::run(&args.0),
         // What fails before these know where they are has an answer of theirs.
         Command::Guard(args) => Ok(of::guard::run(&args, global, umask)),
         #[cfg(unix)]
@@ -160,12 +161,16 @@ fn drop_far_suggestions(error: &mut clap::Error) {
     };
     for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
         let near = match error.get(kind) {
-            Some(ContextValue::String(one)) => is_near(one),
-            Some(ContextValue::Strings(all)) => all.iter().any(is_near),
-            _ => true,
+            Some(ContextValue::String(one)) => is_near(one).then(|| ContextValue::String(one.clone())),
+            Some(ContextValue::Strings(all)) => {
+                let near: Vec<String> = all.iter().filter(|one| is_near(one)).cloned().collect();
+                (!near.is_empty()).then_some(ContextValue::Strings(near))
+            }
+            _ => continue,
         };
-        if !near {
-            error.remove(kind);
+        match near {
+            Some(near) => _ = error.insert(kind, near),
+            None => _ = error.remove(kind),
         }
     }
 }

@@ -10,13 +10,13 @@ pub(crate) const EXIT_CODES: [(&str, &str); 5] = [
     ("1", "no: somebody else holds it, or you are not the owner; the guard refuses"),
     ("2", "usage or invalid value, no owner given"),
     ("3", "lease lost: absent, expired, or of another token"),
-    ("4", "could not tell or could not do: no repository, bad policy, disk, damaged record"),
+    ("4", "could not tell or do: no repository, bad policy, disk, damaged record"),
 ];
 
 /// Those of `run`, beside its command's own.
 pub(crate) const EXIT_CODES_OF_RUN: [(&str, &str); 4] = [
     ("n", "what COMMAND ended with; 128 and the number of a signal that killed it"),
-    ("125", "COMMAND was not started: a lease is held by somebody else, a wrong usage, a failure of the store"),
+    ("125", "COMMAND was not started: held by somebody else, wrong usage, a failure"),
     ("126", "COMMAND was found but could not be executed"),
     ("127", "COMMAND was not found"),
 ];
@@ -120,34 +120,30 @@ pub(crate) fn examples(command: &str) -> Examples {
 }
 
 /// The tree with all that the help says.
-pub(crate) fn taught(mut command: Command) -> Command {
-    // `help` is made by this.
-    command.build();
+pub(crate) fn taught(command: Command) -> Command {
     let command = command
-        .mut_subcommand("help", |help| help.hide(true))
-        .after_help("`git agentlock COMMAND -h` tells about a command, `git agentlock help COMMAND` with examples")
-        .after_long_help(format!("{}\n\n{}", shown(examples("git-agentlock")), codes(&EXIT_CODES)));
-    let command = command.mut_args(|arg| match arg.get_id().as_str() {
-        "help" | "version" | "color" => arg.hide_short_help(true),
+        .after_help("`git agentlock help COMMAND` tells about a command, with examples")
+        .after_long_help(format!("{}\n\n{}", shown(examples("git-agentlock")), codes(&EXIT_CODES)))
+        .mut_subcommands(|sub| {
+            let codes = codes(if sub.get_name() == "run" { &EXIT_CODES_OF_RUN } else { &EXIT_CODES });
+            let examples = examples(sub.get_name());
+            shortened(sub.after_long_help(format!("{}\n\n{codes}", shown(examples))))
+        });
+    let mut command = shortened(command);
+    // What is said to all commands is handed on by this, and `help` is made.
+    command.build();
+    command.mut_subcommand("help", |help| help.hide(true)).mut_args(|arg| match arg.get_id().as_str() {
+        "help" | "version" | "directory" => arg.hide_short_help(true),
         _ => arg,
-    });
-    command.mut_subcommands(|sub| {
-        let name = sub.get_name().to_owned();
-        let codes = if name == "run" { codes(&EXIT_CODES_OF_RUN) } else { codes(&EXIT_CODES) };
-        let examples = examples(&name);
-        let after = if examples.is_empty() { codes } else { format!("{}\n\n{codes}", shown(examples)) };
-        let sub = if name == "help" { sub } else { sub.after_long_help(after) };
-        shortened(sub)
     })
 }
 
 /// What few need is in the long help only.
 fn shortened(command: Command) -> Command {
-    let command = command.mut_args(|arg| match arg.get_id().as_str() {
+    command.mut_args(|arg| match arg.get_id().as_str() {
         "color" | "pathspec_from_file" | "pathspec_file_nul" | "grace" => arg.hide_short_help(true),
         _ => arg,
-    });
-    command.mut_subcommands(shortened)
+    })
 }
 
 fn shown(examples: Examples) -> String {

@@ -44,10 +44,10 @@ pub(crate) struct RunArgs {
     owner: OwnerArg,
     #[command(flatten)]
     terms: Terms,
-    /// What to do to COMMAND when a lease is lost: only warn; warn, ask it to end after a grace (SIGTERM) and kill it after another; or kill it at once
+    /// What to do when a lease is lost: warn, ask COMMAND to end (term), or kill it at once
     #[arg(long, value_name = "ACTION", value_enum, default_value = "term")]
     on_lost: Action,
-    /// How long the grace is
+    /// With `term`: how long COMMAND goes on before it is asked to end, and again before it is killed
     #[arg(long, value_name = "DURATION", default_value = "5s", allow_hyphen_values = true)]
     grace: String,
     /// What to run, and its arguments

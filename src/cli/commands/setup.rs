@@ -12,7 +12,7 @@ use crate::cli::{
     setup::{Item, MAN_PAGES, Places, Wish, items, items_to_take_out},
 };
 
-/// Put completions and man pages where your shells and man look, or take them out again
+/// Put completions and man pages where they are looked for
 ///
 /// For bash (with bash-completion), zsh, fish and man, in your own home. Doing it again brings them up to date. Files that setup did not write, or
 /// that were changed since, are left as they are. What you have to add yourself for zsh or man to look there is said.

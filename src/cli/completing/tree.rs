@@ -23,7 +23,9 @@ pub(super) fn offers(words: &[OsString], world: Arc<World>) -> Vec<Offer> {
     if is_escaped && before.iter().any(|word| word == "run") {
         return last.to_str().map(|current| world.files(current)).unwrap_or_default();
     }
-    let mut command = taught(Cli::command(), &world);
+    let mut tree = Cli::command();
+    tree.build();
+    let mut command = taught(tree, &world);
     let line: Vec<OsString> = std::iter::once(OsString::from("git-agentlock")).chain(words.iter().cloned()).collect();
     let candidates = complete(&mut command, line, words.len(), None).unwrap_or_default();
     let wants_options = last.as_encoded_bytes().starts_with(b"-");
