@@ -46,7 +46,7 @@ pub(crate) fn script(shell: Shell) -> String {
         Shell::Bash => BASH.to_owned(),
         Shell::Zsh => ZSH.to_owned(),
         Shell::Fish => FISH.to_owned(),
-        Shell::PowerShell => of_tree(aot::PowerShell),
+        Shell::Power => of_tree(aot::PowerShell),
         Shell::Elvish => of_tree(aot::Elvish),
     }
 }

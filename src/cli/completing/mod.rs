@@ -28,7 +28,7 @@ pub(crate) enum Shell {
     Zsh,
     Fish,
     #[value(name = "powershell")]
-    PowerShell,
+    Power,
     Elvish,
 }
 
@@ -82,7 +82,7 @@ fn offers_for(line: &[OsString]) -> Vec<Offer> {
     };
     let Some(ours) = words::ours(line, &alias) else { return Vec::new() };
     let world = World::of(&ours.words, ours.directory, Box::new(is_over));
-    tree::offers(&ours.words, Arc::new(world))
+    tree::offers(&ours.words, &Arc::new(world))
 }
 
 #[cfg(unix)]

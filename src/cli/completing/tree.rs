@@ -16,7 +16,7 @@ use super::{
 use crate::cli::{args::Cli, manual};
 
 /// What could be the last of the words, which stand behind our name.
-pub(super) fn offers(words: &[OsString], world: Arc<World>) -> Vec<Offer> {
+pub(super) fn offers(words: &[OsString], world: &Arc<World>) -> Vec<Offer> {
     let Some((last, before)) = words.split_last() else { return Vec::new() };
     // Behind `run … --` is somebody else's command line.
     let is_escaped = before.iter().any(|word| word == "--");
@@ -25,7 +25,7 @@ pub(super) fn offers(words: &[OsString], world: Arc<World>) -> Vec<Offer> {
     }
     let mut tree = Cli::command();
     tree.build();
-    let mut command = taught(tree, &world);
+    let mut command = taught(tree, world);
     let line: Vec<OsString> = std::iter::once(OsString::from("git-agentlock")).chain(words.iter().cloned()).collect();
     let candidates = complete(&mut command, line, words.len(), None).unwrap_or_default();
     let wants_options = last.as_encoded_bytes().starts_with(b"-");

@@ -177,6 +177,6 @@ mod tests {
             path: "example".into(),
             text: Ok(EXAMPLE.as_bytes().to_vec()),
         };
-        assert_eq!(git_agentlock::policy::load(vec![layer]).problems, []);
+        assert_eq!(git_agentlock::policy::load(vec![layer]).problems.len(), 0);
     }
 }

@@ -22,9 +22,9 @@ impl Text {
         for line in roff.lines().map(str::trim_end) {
             let is_request = line.starts_with(['.', '\'']);
             if is_request || is_tag {
-                self.line(line)
+                self.line(line);
             } else {
-                self.broken(line)
+                self.broken(line);
             }
             is_tag = line == ".TP";
         }
