@@ -24,8 +24,11 @@ fn commit() -> Option<String> {
     // In somebody else's repository, its commits say nothing.
     let here = git(top, &["rev-parse", "--show-toplevel"])?;
     (fs::canonicalize(here).ok()? == fs::canonicalize(top).ok()?).then_some(())?;
-    for file in ["HEAD", "logs/HEAD"] {
-        println!("cargo:rerun-if-changed={}", git(top, &["rev-parse", "--path-format=absolute", "--git-path", file])?);
+    // Of a file that is not there cargo would think at each build that it has changed.
+    let files = ["HEAD", "logs/HEAD"].into_iter();
+    let files = files.filter_map(|file| git(top, &["rev-parse", "--path-format=absolute", "--git-path", file]));
+    for file in files.filter(|file| Path::new(file).exists()) {
+        println!("cargo:rerun-if-changed={file}");
     }
     git(top, &["log", "-1", "--format=%h %cs", "--abbrev=7"])
 }

@@ -142,9 +142,14 @@ fn completes_as_a_user_would_have_it(shell: Shell) {
         ("git -C src agentlock acquire aut", "git -C src agentlock acquire auth.rs "),
         ("git -C src agentlock release aut", "git -C src agentlock release auth.rs "),
         ("git-agentlock -C src release aut", "git-agentlock -C src release auth.rs "),
+        ("git agentlock acquire ~/gitcon", "git agentlock acquire ~/gitconfig "),
+        ("git agentlock acquire 'my", "git agentlock acquire 'my file'"),
         ("git agentlock release nothing-of-this", "git agentlock release nothing-of-this"),
     ] {
-        assert_eq!(prompt.completed(typed), line, "{shell:?}: {typed}\n{}", prompt.terminal.seen());
+        let completed = prompt.completed(typed);
+        // Behind a closing quote some put a blank and some do not.
+        let is_quoted = line.ends_with('\'') && completed.trim_end() == line;
+        assert!(completed == line || is_quoted, "{shell:?}: {typed} became {completed}\n{}", prompt.terminal.seen());
     }
     prompt.end();
 }

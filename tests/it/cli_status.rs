@@ -7,7 +7,7 @@ fn it_says_what_is_held_here_and_by_whom() {
     let (sandbox, repo) = Sandbox::with_repo();
     let me = sandbox.agent(&repo, "me");
     let empty = me.ok([""; 0]);
-    empty.out_has(&["You are me\n", "Nobody holds anything here"]);
+    empty.out_has(&["You are me\n", "Nobody holds anything here", "\nusage: git agentlock COMMAND"]);
     assert!(!repo.join(".git/agent-locks").exists(), "nothing was made");
     me.ok(["acquire", "src/a"]);
     sandbox.agent(&repo, "kimi").ok(["acquire", "src/b", "--reason", "the parser"]);

@@ -79,12 +79,10 @@ fn told(whole: &Whole, own: Option<&Owner>, leases: &[Lease], is_all: bool) -> S
         &expired,
         &|lease| format!("{}, {} ago", lease.owner, human::length(lease.remaining_ms)),
     );
-    match (leases.is_empty(), is_all) {
-        (true, true) => {
-            text.push_str("\nNobody holds anything here (take a lease with \"git agentlock acquire PATH\")\n");
-        }
-        _ => text.push_str("\n`git agentlock -h` lists the commands\n"),
+    if leases.is_empty() && is_all {
+        text.push_str("\nNobody holds anything here (take a lease with \"git agentlock acquire PATH\")\n");
     }
+    text.push_str(USAGE);
     text
 }
 
