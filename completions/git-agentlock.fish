@@ -7,9 +7,13 @@ function __git_agentlock_complete
     if status stack-trace | string match -q '*__fish_git_complete_custom_command*'
         return
     end
-    set -l answer (command git-agentlock completions fish -- (commandline -opc) (commandline -ct) 2>/dev/null)
+    # The word at the cursor without its quotes, of which one may be open still.
+    set -l current (commandline -ct)
+    set -l bare (string unescape -- "$current"; or string trim -l -c "'\"" -- "$current")
+    set -l answer (command git-agentlock completions fish -- (commandline -opc) "$bare" 2>/dev/null)
     if test "$answer[1]" = files
-        __fish_complete_path (commandline -ct)
+        # As for any command that nothing is known about.
+        complete -C "'' $current"
         return
     end
     string join \n -- $answer[2..]
