@@ -16,6 +16,13 @@ function __git_agentlock_complete
         complete -C "'' $current"
         return
     end
+    if test "$answer[1]" = command
+        # The command line behind `run … --`.
+        set -l line (commandline -opc)
+        set -l from (contains -i -- -- $line)
+        complete -C (string join ' ' -- (string escape -- $line[(math $from + 1)..]) $current | string collect)
+        return
+    end
     string join \n -- $answer[2..]
 end
 

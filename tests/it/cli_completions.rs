@@ -114,6 +114,8 @@ fn hostile_names_are_quoted_or_left_out() {
     assert_eq!(put(&me, "git agentlock release 'y"), ["", "y $(touch pwned)"]);
     assert_eq!(put(&me, "git agentlock release \"y"), ["", r"y \$(touch pwned)"]);
     assert_eq!(put(&me, "git agentlock release $HOME/"), ["files"], "that is the shell's");
+    assert_eq!(put(&me, "git agentlock run src/a -- ca"), ["command"]);
+    assert_eq!(put(&me, "git agentlock release -- -"), ["", "--help ", "-n "]);
 }
 
 #[test]

@@ -114,6 +114,7 @@ fn world() -> (Sandbox, PathBuf) {
     me.ok([&["acquire"][..], &HOSTILE].concat());
     me.ok(["acquire", "--resource", "plan:42"]);
     sandbox.agent(&repo, "kimi-222").ok(["acquire", "README"]);
+    sandbox.agent(&repo, "codex:7f").ok(["acquire", "LICENSE"]);
     sandbox.git(&repo, &["config", "alias.lock", "agentlock"]);
     sandbox.git(&repo, &["config", "alias.take", "agentlock acquire"]);
     (sandbox, repo)
@@ -144,6 +145,12 @@ fn completes_as_a_user_would_have_it(shell: Shell) {
         ("git-agentlock -C src release aut", "git-agentlock -C src release auth.rs "),
         ("git agentlock acquire ~/gitcon", "git agentlock acquire ~/gitconfig "),
         ("git agentlock acquire 'my", "git agentlock acquire 'my file'"),
+        ("git agentlock list --owner codex:", "git agentlock list --owner codex:7f "),
+        ("git agentlock run src/auth.rs -- dirnam", "git agentlock run src/auth.rs -- dirname "),
+        (
+            "git-agentlock run src/auth.rs -- git agentlock rel",
+            "git-agentlock run src/auth.rs -- git agentlock release ",
+        ),
         ("git agentlock release nothing-of-this", "git agentlock release nothing-of-this"),
     ] {
         let completed = prompt.completed(typed);

@@ -11,11 +11,12 @@ mod words;
 
 use std::{
     ffi::OsString,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use self::{line::Line, offers::World};
+use self::{line::Line, offers::World, words::Ours};
 use super::environment;
 
 /// For how long leases and directories are read. People notice 150 ms; what is left is for starting and for the shell.
@@ -39,27 +40,30 @@ struct Offer {
     help: Option<String>,
 }
 
-/// The first line says who is to complete: `files` that the shell shall do it with names of files, else it is empty. Then one offer a line: bash gets
-/// what is to be put in the place of the word, the others a value and, behind a tab, what it is.
+/// The first line says who is to complete: `files` that the shell shall do it with names of files, `command` that it shall do it for the command
+/// behind `--`, else it is empty. Then one offer a line: bash gets what is to be put in the place of the word, the others a value and, behind a
+/// tab, what it is.
 pub(crate) fn answer(shell: Shell, asked: &[OsString]) -> String {
-    const LEFT_TO_THE_SHELL: &str = "files\n";
+    const NAMES_OF_FILES: &str = "files\n";
     let (line, last) = match (shell, asked) {
         (Shell::Bash, [raw, breaks]) => {
             let line = Line::of(raw.as_encoded_bytes(), breaks.as_encoded_bytes());
-            let Some(last) = line.last else { return LEFT_TO_THE_SHELL.to_owned() };
             let words: Option<Vec<OsString>> = line.words.into_iter().map(to_os_string).collect();
-            (words.unwrap_or_default(), Some(last))
+            (words.unwrap_or_default(), line.last)
         }
         (Shell::Bash, _) => return "\n".to_owned(),
-        (_, words) => {
-            if words.last().is_some_and(|word| word.as_encoded_bytes().starts_with(b"~")) {
-                return LEFT_TO_THE_SHELL.to_owned();
-            }
-            (words.to_vec(), None)
-        }
+        (_, words) => (words.to_vec(), None),
     };
+    let Some(ours) = words::ours(&line, &alias) else { return "\n".to_owned() };
+    if words::is_in_command(&ours.words) {
+        return "command\n".to_owned();
+    }
+    let is_home = ours.words.last().is_some_and(|word| word.as_encoded_bytes().starts_with(b"~"));
+    if is_home || (shell == Shell::Bash && last.is_none()) {
+        return NAMES_OF_FILES.to_owned();
+    }
     let mut answer = "\n".to_owned();
-    for Offer { value, help } in offers_for(&line) {
+    for Offer { value, help } in offers_for(ours) {
         let text = match (&last, help) {
             (Some(last), _) => last.replacement(&value),
             (None, Some(help)) => Some(format!("{value}\t{help}")),
@@ -73,16 +77,16 @@ pub(crate) fn answer(shell: Shell, asked: &[OsString]) -> String {
     answer
 }
 
-fn offers_for(line: &[OsString]) -> Vec<Offer> {
+fn offers_for(ours: Ours) -> Vec<Offer> {
     let end = Instant::now().checked_add(TIME_TO_READ);
     let is_over = move || end.is_some_and(|end| Instant::now() >= end);
-    let alias = |dir: &std::path::Path, name: &str| {
-        let dir = environment::working_directory(Some(dir).filter(|dir| !dir.as_os_str().is_empty())).ok()?;
-        words::of_alias(&git_agentlock::git::alias(&dir, name)?.to_string())
-    };
-    let Some(ours) = words::ours(line, &alias) else { return Vec::new() };
     let world = World::of(&ours.words, ours.directory, Box::new(is_over));
     tree::offers(&ours.words, &Arc::new(world))
+}
+
+fn alias(dir: &Path, name: &str) -> Option<Vec<OsString>> {
+    let dir = environment::working_directory(Some(dir).filter(|dir| !dir.as_os_str().is_empty())).ok()?;
+    words::of_alias(&git_agentlock::git::alias(&dir, name)?.to_string())
 }
 
 #[cfg(unix)]

@@ -18,11 +18,7 @@ use crate::cli::{args::Cli, manual};
 /// What could be the last of the words, which stand behind our name.
 pub(super) fn offers(words: &[OsString], world: &Arc<World>) -> Vec<Offer> {
     let Some((last, before)) = words.split_last() else { return Vec::new() };
-    // Behind `run … --` is somebody else's command line.
     let is_escaped = before.iter().any(|word| word == "--");
-    if is_escaped && before.iter().any(|word| word == "run") {
-        return last.to_str().map(|current| world.files(current)).unwrap_or_default();
-    }
     let mut tree = Cli::command();
     tree.build();
     let mut command = taught(tree, world);

@@ -59,6 +59,13 @@ fn is_called(program: &OsStr, name: &str) -> bool {
     Path::new(program).file_stem().is_some_and(|stem| stem == name)
 }
 
+/// Whether the cursor is behind `run … --`, in somebody else's command line.
+pub(super) fn is_in_command(words: &[OsString]) -> bool {
+    let before = words.split_last().map_or(&[][..], |(_, before)| before);
+    let ours = before.iter().take_while(|word| *word != "--").count();
+    before.len() > ours && before.iter().take(ours).any(|word| word == "run")
+}
+
 /// What an alias says that git is to run: our name and what comes behind it, when it is about us.
 pub(super) fn of_alias(text: &str) -> Option<Vec<OsString>> {
     let words = super::line::Line::of(text.trim_start_matches('!').as_bytes(), b"").words;

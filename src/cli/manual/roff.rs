@@ -12,7 +12,9 @@ pub(super) struct Text(String);
 impl Text {
     pub(super) fn new(name: &str, section: &str) -> Self {
         let (title, version) = (name.to_uppercase(), env!("CARGO_PKG_VERSION"));
-        Self(format!(".TH {title} {section} {DATE} \"git-agentlock {version}\" \"git-agentlock manual\"\n"))
+        // What the generated parts call an apostrophe.
+        let apostrophe = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+        Self(format!(".TH {title} {section} {DATE} \"git-agentlock {version}\" \"git-agentlock manual\"\n{apostrophe}"))
     }
 
     /// What is roff already.
@@ -20,6 +22,9 @@ impl Text {
         let roff = String::from_utf8_lossy(roff);
         let mut is_tag = false;
         for line in roff.lines().map(str::trim_end) {
+            if line.starts_with(".ie \\n(.g .ds Aq") || line.starts_with(".el .ds Aq") {
+                continue;
+            }
             let is_request = line.starts_with(['.', '\'']);
             if is_request || is_tag {
                 self.line(line);

@@ -63,7 +63,7 @@ pub(crate) fn items_to_take_out(places: &Places) -> Vec<Item> {
 }
 
 impl Item {
-    /// Does what is wished, or only says what it would do. `None` when it cannot be done because something else is there.
+    /// Does what is wished, or only says what it would do. `foreign` and `edited`: nothing, because something else is there.
     pub(crate) fn treat(&self, wish: Wish, dry_run: bool, umask: u32) -> Result<&'static str, Failure> {
         let wanted = Wanted { path: &self.path, text: &self.text, comment: self.comment };
         let before = match wish {
