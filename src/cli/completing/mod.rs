@@ -20,7 +20,7 @@ use self::{line::Line, offers::World, words::Ours};
 use super::environment;
 
 /// For how long leases and directories are read. People notice 150 ms; what is left is for starting and for the shell.
-const TIME_TO_READ: Duration = Duration::from_millis(100);
+const TIME_TO_READ: Duration = Duration::from_millis(80);
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
