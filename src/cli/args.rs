@@ -8,19 +8,11 @@ use std::{
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use super::commands::{
-    acquire, agent_hook, break_, check, doctor, guard, hook, instructions, list, log, policy, prune, release, renew,
-    whoami,
+    acquire, agent_hook, break_, check, completions, doctor, guard, hook, instructions, list, log, man, policy, prune,
+    release, renew, setup, whoami,
 };
 
-const EXIT_CODES: &str = "\
-Exit codes, the same for every command:
-  0  done; free or mine
-  1  no: somebody else holds it, or you are not the owner; the guard refuses
-  2  usage or invalid value, no owner given
-  3  lease lost: absent, expired, or of another token
-  4  could not tell or could not do: no repository, bad policy, disk, damaged record";
-
-/// Leases on files, so that many agents can work in one repository without overwriting each other
+/// Leases on files, for many agents at work in one repository
 ///
 /// A lease belongs to an owner, not to a process: take it with one command, work, give it back with another. It ends by release or when its
 /// time is up, so renew it while you work (every half of its TTL) and nobody waits for an agent that has crashed.
@@ -28,8 +20,7 @@ Exit codes, the same for every command:
 #[command(
     name = "git-agentlock",
     bin_name = "git agentlock",
-    version,
-    after_help = EXIT_CODES,
+    version = env!("AGENTLOCK_VERSION"),
     arg_required_else_help = false,
     max_term_width = 100,
     disable_help_subcommand = false
@@ -85,6 +76,9 @@ pub(crate) enum Command {
     Log(log::LogArgs),
     Whoami(whoami::WhoamiArgs),
     Policy(policy::PolicyArgs),
+    Setup(setup::SetupArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Cli {
@@ -131,6 +125,7 @@ impl Command {
             "list" => list::ListArgs::augment_args(command("list")),
             "guard" => guard::GuardArgs::augment_args(command("guard")),
             "agent-hook" => agent_hook::AgentHookArgs::augment_args(command("agent-hook")),
+            "completions" => completions::CompletionsArgs::augment_args(command("completions")),
             _ => return None,
         })
     }
@@ -154,6 +149,9 @@ impl Command {
             Self::Log(_) => "log",
             Self::Whoami(_) => "whoami",
             Self::Policy(_) => "policy",
+            Self::Setup(_) => "setup",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 }
@@ -231,7 +229,7 @@ mod tests {
             assert_eq!(arguments(&alone), arguments(&whole), "{name}");
             count += 1;
         }
-        assert_eq!(count, 8, "with an alias");
+        assert_eq!(count, 9, "with an alias");
     }
 
     #[test]

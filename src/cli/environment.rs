@@ -42,6 +42,27 @@ pub(super) fn to_give_back() -> Option<(&'static str, Option<&'static str>)> {
     }
 }
 
+/// The user's own directory, when there is one.
+pub(super) fn home() -> Option<PathBuf> {
+    let home = variable("HOME").filter(|home| home != NO_HOME && home != EMPTY_HOME);
+    home.map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// A directory that a variable names, by an absolute path as the XDG base directories have to be.
+pub(super) fn directory(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// The directories of a list such as `PATH`; an empty one stands for the system's own.
+pub(super) fn directories(name: &str) -> Vec<PathBuf> {
+    variable(name).map(|list| std::env::split_paths(&list).collect()).unwrap_or_default()
+}
+
+/// The file of this program.
+pub(super) fn program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
 /// A statically linked program must not look users up: the system's modules for that (LDAP, systemd) are made for another copy of the C library and crash
 /// in it. The one lookup is for the home of who has no `HOME`; to git such a user has none, so here too, by starting once more with a home that is not there.
 #[cfg(all(unix, target_feature = "crt-static"))]

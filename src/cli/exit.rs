@@ -63,13 +63,15 @@ pub(crate) enum Kind {
     Output,
     Inactive,
     Hook,
+    /// A file that was to be put somewhere could not be.
+    File,
     /// A command that was to be run could not be.
     Command,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Conflict,
         Self::NotOwner,
         Self::Findings,
@@ -87,6 +89,7 @@ impl Kind {
         Self::Output,
         Self::Inactive,
         Self::Hook,
+        Self::File,
         Self::Command,
     ];
 
@@ -104,6 +107,7 @@ impl Kind {
             | Self::Store
             | Self::Output
             | Self::Hook
+            | Self::File
             | Self::Command => Exit::CannotTell,
         }
     }
@@ -127,6 +131,7 @@ impl Kind {
             Self::Output => "output",
             Self::Inactive => "inactive",
             Self::Hook => "hook",
+            Self::File => "file",
             Self::Command => "command",
         }
     }
@@ -157,6 +162,7 @@ mod tests {
         4 output
         1 inactive
         4 hook
+        4 file
         4 command
         ");
     }

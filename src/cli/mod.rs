@@ -8,19 +8,23 @@ mod catcher;
 #[cfg(unix)]
 mod child;
 mod commands;
+mod completing;
 mod context;
 mod environment;
 mod exit;
 mod failure;
 mod hooks;
+mod manual;
 mod operation;
 mod output;
 mod owner;
 mod policy_files;
 mod render;
+mod setup;
 mod signals;
 mod taking;
 mod targets;
+mod teaching;
 mod trial;
 mod values;
 #[cfg(unix)]
@@ -56,12 +60,9 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(cli: Cli, umask: u32) -> ExitCode {
     let Some(command) = cli.command else {
-        if cli.global.json {
-            let failure = Failure::invalid("no command was given").hint("`git agentlock -h` lists them");
-            return Output::failed("", failure).print(&cli.global);
-        }
-        let help = Cli::command().render_help();
-        return output::print_text(&help.ansi().to_string(), cli.global.color).into();
+        let here = Here { global: &cli.global, umask };
+        let output = here.work(OnBadPolicy::Warn, commands::status::run);
+        return output.unwrap_or_else(|failure| Output::failed("status", failure)).print(&cli.global);
     };
     let name = command.name();
     let output = dispatch(command, &cli.global, umask).unwrap_or_else(|failure| Output::failed(name, failure));
@@ -86,6 +87,9 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
         Command::Log(args) => here.work(Warn, |context| of::log::run(context, &args)),
         Command::Whoami(args) => here.work(Warn, |_| of::whoami::run(&args)),
         Command::Policy(args) => here.work(Warn, |context| of::policy::run(context, args)),
+        Command::Setup(args) => of::setup::run(&args, umask),
+        Command::Completions(args) => Ok(of::completions::run(&args)),
+        Command::Man(args) => of::man::run(&args),
         // What fails before these know where they are has an answer of theirs.
         Command::Guard(args) => Ok(of::guard::run(&args, global, umask)),
         #[cfg(unix)]
@@ -156,18 +160,25 @@ fn drop_far_suggestions(error: &mut clap::Error) {
     };
     for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
         let near = match error.get(kind) {
-            Some(ContextValue::String(one)) => is_near(one),
-            Some(ContextValue::Strings(all)) => all.iter().any(is_near),
-            _ => true,
+            Some(ContextValue::String(one)) => is_near(one).then(|| ContextValue::String(one.clone())),
+            Some(ContextValue::Strings(all)) => {
+                let near: Vec<String> = all.iter().filter(|one| is_near(one)).cloned().collect();
+                (!near.is_empty()).then_some(ContextValue::Strings(near))
+            }
+            _ => continue,
         };
-        if !near {
-            error.remove(kind);
+        match near {
+            Some(near) => _ = error.insert(kind, near),
+            None => _ = error.remove(kind),
         }
     }
 }
 
 /// What clap has to say: help and version on stdout, errors on stderr or, when JSON was asked for, as JSON.
 fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
+    if error.kind() == ErrorKind::DisplayHelp {
+        error = teaching::taught(Cli::command()).try_get_matches_from(arguments).err().unwrap_or(error);
+    }
     let known = Cli::command();
     let called = args::called(arguments).and_then(|word| known.find_subcommand(word));
     let name = called.map_or("", clap::Command::get_name).to_owned();

@@ -3,6 +3,7 @@
 //! The one module that uses gix (but for the globs of the policy); none of its types leave it. No git process is started. What `GIT_*` variables mean is
 //! gix' business; whether they count is decided in [`locate`].
 
+mod alias;
 pub mod attributes;
 pub mod changes;
 mod hooks;
@@ -17,7 +18,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use self::hooks::{Configured, HooksPath};
+pub use self::{
+    alias::alias,
+    hooks::{Configured, HooksPath},
+};
 use crate::resource::RepoPath;
 use bstr::BString;
 use gix::{

@@ -125,7 +125,7 @@ pub(super) fn replace_text(
     after: Option<&str>,
     umask: u32,
 ) -> Result<(), InstallError> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    let is_link = is_link(path);
     let real = if before.is_some() { fs::canonicalize(path).map_err(failed(LOOK, path))? } else { path.to_owned() };
     let dir = real.parent().unwrap_or(Path::new("."));
     ensure(dir, umask)?;
@@ -171,6 +171,20 @@ pub(super) fn clear_left_overs(dir: &Path) {
 
 pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
     fs::remove_file(path).map_err(failed("remove", path))
+}
+
+/// Whether a name is a link, wherever it leads.
+pub(super) fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink())
+}
+
+/// Removes directories, each in the next, as long as nothing is in them.
+pub(super) fn remove_empty<'d>(dirs: impl Iterator<Item = &'d Path>) {
+    for dir in dirs {
+        if fs::remove_dir(dir).is_err() {
+            break;
+        }
+    }
 }
 
 /// Whether there is a directory of hooks. That it cannot be looked at does not mean that there is none.

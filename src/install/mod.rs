@@ -8,6 +8,7 @@
 
 pub mod block;
 mod dir;
+pub mod files;
 pub mod hooks;
 mod json;
 pub mod look;

@@ -20,6 +20,12 @@ fn look_at_everything(agent: &Agent<'_>) {
         &["policy"],
         &["policy", "src/a"],
         &["whoami"],
+        &[],
+        &["completions", "zsh", "--", "git", "agentlock", "release", ""],
+        &["completions", "zsh", "--", "git-agentlock", "list", "--owner", ""],
+        &["completions", "bash"],
+        &["man", "acquire"],
+        &["setup", "--dry-run"],
         &["acquire"],
         &["acquire", "--ttl", "9h", "src/a"],
     ] {

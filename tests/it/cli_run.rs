@@ -132,7 +132,7 @@ fn its_own_failures_have_one_code_that_is_not_of_the_table() {
     assert!(!repo.join("started").exists());
     assert!(!store_of(&repo.join(".git")).exists());
     a.expect(2, ["-C", "src", "check", "--bad", "run"]);
-    a.ok(["run", "-h"]).out_has(&["125", "126", "127"]);
+    a.ok(["run", "--help"]).out_has(&["125", "126", "127"]);
 }
 
 #[test]

@@ -316,7 +316,7 @@ fn missing_arguments_print_usage_and_never_a_backtrace() {
         assert_eq!(document.error.unwrap().kind, "invalid");
     }
     sandbox.nobody(&repo).expect(2, ["acquire", "src/a"]).err_has(&["no owner was given", "hint: give --owner"]);
-    for help in [&[][..], &["-h"], &["--help"], &["help"], &["help", "acquire"], &["acquire", "--help"]] {
+    for help in [&["-h"][..], &["--help"], &["help"], &["help", "acquire"], &["acquire", "--help"]] {
         let ran = a.ok(help);
         ran.out_has(&["Usage: git agentlock"]);
         assert!(ran.stderr.0.is_empty(), "{ran:#?}");

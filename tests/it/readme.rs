@@ -74,6 +74,6 @@ fn every_command_is_in_the_readme_and_every_one_in_it_exists() {
 fn the_two_commands_for_the_set_up_stand_alone() {
     let set_up: Vec<String> = blocks("sh").into_iter().filter(|block| block.starts_with("cargo ")).collect();
     assert_eq!(set_up.len(), 2, "{set_up:?}");
-    assert!(set_up[0].starts_with("cargo install --path . --locked && git agentlock acquire "));
+    assert!(set_up[0].starts_with("cargo install --path . --locked && git agentlock setup && git agentlock acquire "));
     assert_eq!(set_up[1], "cargo test --locked", ".ci/run calls it");
 }

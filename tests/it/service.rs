@@ -535,3 +535,27 @@ fn named_resources_are_apart_by_type_and_id_and_never_overlap_paths() {
         assert!(matches!(locks.renewal("A", &named("plan:42"), None), Renewal::Renewed { .. }));
     });
 }
+
+#[test]
+fn a_glimpse_has_what_could_be_read_until_the_time_was_up() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    assert_eq!(disk.store.glimpse(&mut || false).len(), 0);
+    assert!(!disk.parent().join("agent-locks").exists());
+    let locks = locks(&disk.store, &clock);
+    let all: Vec<_> = (0..5).map(|n| file(&format!("f{n}"))).collect();
+    locks.granted("A", &all);
+    fs::write(disk.record_path(&all[0]), "damaged").unwrap();
+    assert_eq!(disk.store.glimpse(&mut || false).len(), 4, "what cannot be read is left out");
+    for time in 0..4 {
+        let mut left = time;
+        let mut is_over = || {
+            left -= 1;
+            left < 0
+        };
+        let seen = disk.store.glimpse(&mut is_over).len();
+        assert!(
+            seen <= usize::try_from(time).unwrap() && seen + 1 >= usize::try_from(time).unwrap(),
+            "{seen} of {time}"
+        );
+    }
+}

@@ -27,7 +27,7 @@ use crate::cli::{
     render::{agent as text, line},
 };
 
-/// Answer an agent tool's hook: take the lease of a file before the tool edits it
+/// Take the lease of a file before an agent tool edits it
 ///
 /// Reads the tool's JSON on stdin and answers as the tool wants it, so --json and exit codes do not mean what they mean elsewhere. An edit of what
 /// somebody else holds is refused, and the model is told by whom it is held and until when. So is, once, the edit of a file that has changed since

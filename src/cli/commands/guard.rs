@@ -18,7 +18,7 @@ use crate::cli::{
     trial::Trial,
 };
 
-/// Refuse a commit that touches what others hold; meant for git's hooks
+/// Refuse a commit that touches what others hold; for git's hooks
 ///
 /// Judges what is staged, in the index that git names. Exit code 1: refused; 4: it cannot be told, which refuses too. AGENTLOCK_GUARD=warn makes
 /// warnings of it, AGENTLOCK_GUARD=off lets everything pass; else `guard.mode` in the policy decides.

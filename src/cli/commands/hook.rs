@@ -23,7 +23,7 @@ use crate::cli::{
     output::Output,
 };
 
-/// Put the guard into git's hooks, beside what is there, or take it out again
+/// Put the guard into git's hooks, or take it out again
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     #[command(subcommand)]

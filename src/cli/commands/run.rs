@@ -29,13 +29,6 @@ use crate::cli::{
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  that of COMMAND; 128 and the number of a signal that killed it
-  125  COMMAND was not started: a lease is held by somebody else, a wrong usage, a failure of the store
-  126  COMMAND was found but could not be executed
-  127  COMMAND was not found";
-
 /// Hold leases for as long as a command runs
 ///
 /// Takes the leases, all or none, starts COMMAND, renews them at a third of their TTL, and gives them back when COMMAND has ended, whatever its exit
@@ -44,7 +37,6 @@ Exit codes:
 /// COMMAND gets AGENTLOCK_OWNER and AGENTLOCK_TOKEN (the tokens in the order of the resources, separated by blanks). The signals that come for it
 /// are passed on to it.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     targets: Targets,
@@ -52,10 +44,10 @@ pub(crate) struct RunArgs {
     owner: OwnerArg,
     #[command(flatten)]
     terms: Terms,
-    /// What to do to COMMAND when a lease is lost: only warn; warn, ask it to end after a grace (SIGTERM) and kill it after another; or kill it at once
+    /// What to do when a lease is lost: warn, ask COMMAND to end (term), or kill it at once
     #[arg(long, value_name = "ACTION", value_enum, default_value = "term")]
     on_lost: Action,
-    /// How long the grace is
+    /// With `term`: how long COMMAND goes on before it is asked to end, and again before it is killed
     #[arg(long, value_name = "DURATION", default_value = "5s", allow_hyphen_values = true)]
     grace: String,
     /// What to run, and its arguments

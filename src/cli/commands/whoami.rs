@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::{args::OwnerArg, failure::Failure, output::Output, owner, render::json::OwnerDoc};
 
-/// Print the owner that the other commands would use, and where it comes from
+/// Print the owner that would be used, and where it comes from
 #[derive(Debug, Args)]
 pub(crate) struct WhoamiArgs {
     #[command(flatten)]

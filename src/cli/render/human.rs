@@ -29,7 +29,7 @@ pub(crate) fn moment(time: Timestamp) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-fn because(reason: Option<&Reason>) -> String {
+pub(crate) fn because(reason: Option<&Reason>) -> String {
     reason.map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 

@@ -45,6 +45,9 @@ pub(crate) struct Document {
     pub(crate) history: Option<Vec<PastDoc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hooks: Option<Vec<HookDoc>>,
+    /// What `setup` puts where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Vec<FileDoc>>,
     /// The directory in which leases are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store: Option<String>,
@@ -102,6 +105,15 @@ impl Serialize for Leases {
             Self::All(leases) => to.collect_seq(leases.iter().map(LeaseDoc::from)),
         }
     }
+}
+
+/// A file that `setup` has to do with.
+#[derive(Debug, Serialize)]
+pub(crate) struct FileDoc {
+    /// Its name as people read it.
+    pub(crate) path: String,
+    /// `written`, `updated`, `current`, `removed`, `absent`, `foreign`, `edited` or `failed`.
+    pub(crate) state: &'static str,
 }
 
 #[derive(Debug, Serialize)]

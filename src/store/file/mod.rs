@@ -15,6 +15,7 @@ mod change;
 pub mod diagnose;
 mod dir;
 mod disk;
+mod glimpse;
 mod journal;
 mod layout;
 mod publish;

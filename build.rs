@@ -1,0 +1,40 @@
+//! The version with the commit that it was built from, where that can be told: from git, or from what `cargo package` has written down.
+//!
+//! Only for release builds: a debug build would be compiled anew after each commit.
+
+#![expect(clippy::disallowed_methods, reason = "cargo speaks to build scripts by the environment")]
+
+use std::{env, fs, path::Path, process::Command};
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let commit = if env::var("PROFILE").is_ok_and(|profile| profile == "release") { commit() } else { None };
+    let shown = commit.map(|commit| format!("{version} ({commit})")).unwrap_or(version);
+    println!("cargo:rustc-env=AGENTLOCK_VERSION={shown}");
+}
+
+fn commit() -> Option<String> {
+    let top = env::var_os("CARGO_MANIFEST_DIR")?;
+    let top = Path::new(&top);
+    if let Ok(packaged) = fs::read_to_string(top.join(".cargo_vcs_info.json")) {
+        let (_, after) = packaged.split_once("\"sha1\"")?;
+        return after.split('"').nth(1).and_then(|id| id.get(..7)).map(str::to_owned);
+    }
+    // In somebody else's repository, its commits say nothing.
+    let here = git(top, &["rev-parse", "--show-toplevel"])?;
+    (fs::canonicalize(here).ok()? == fs::canonicalize(top).ok()?).then_some(())?;
+    // Of a file that is not there cargo would think at each build that it has changed.
+    let files = ["HEAD", "logs/HEAD"].into_iter();
+    let files = files.filter_map(|file| git(top, &["rev-parse", "--path-format=absolute", "--git-path", file]));
+    for file in files.filter(|file| Path::new(file).exists()) {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    git(top, &["log", "-1", "--format=%h %cs", "--abbrev=7"])
+}
+
+fn git(top: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(top).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
