@@ -21,7 +21,7 @@ of_python="env AGENT_REGISTRY_LOCK_DIR=$scratch/python $reference"
 payload() { # EVENT TOOL INPUT
     printf '{"hook_event_name":"%s","session_id":"bench","tool_name":"%s","cwd":"%s","tool_input":{%s}}' "$1" "$2" "$PWD" "$3"
 }
-payload PreToolUse Edit "\"file_path\":\"$PWD/src/new\"" >"$scratch/edit.json"
+payload PreToolUse Edit "\"file_path\":\"$PWD/src/edited\"" >"$scratch/edit.json"
 payload PostToolUse Read "\"file_path\":\"$PWD/src/a\"" >"$scratch/read.json"
 payload PreToolUse Bash '"command":"make"' >"$scratch/shell.json"
 hook="sh -c 'exec $lock agent-hook claude-code <$scratch"
@@ -37,7 +37,7 @@ measured --warmup 50 --export-json "$scratch/result.json" \
     --prepare "$lock acquire src/given --quiet" -n "release" "$lock release src/given" \
     --prepare true -n "guard, never a lock" "$lock -C $scratch/never guard" \
     --prepare true -n "list of 10" "$lock list" \
-    --prepare "$lock release src/new --quiet --owner claude-code:bench" -n "agent-hook, edit" "$hook/edit.json'" \
+    --prepare "$lock release src/edited --quiet" -n "agent-hook, edit" "$hook/edit.json'" \
     --prepare "$of_python release new bench" -n "Python: acquire" "$of_python acquire new bench" \
     --prepare true -n "Python: check" "$of_python check held bench"
 echo "one command:"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What can be counted instead of timed, the same on every run: instructions, system calls, memory, the size of the program.
-# Needs valgrind, strace and python3. Usage: benches/start-up.sh
+# Needs valgrind, strace, time and python3. Usage: benches/start-up.sh
 . "$(dirname "$0")/lib.sh"
 
 repository repo
@@ -24,7 +24,10 @@ count "release" "$lock" release src/new
 count "guard, a lease" "$lock" guard
 count "list" "$lock" list
 echo "memory:"
-once "check" "$lock" check src/a
+for command in "git rev-parse --git-common-dir" "$lock check src/a" "$lock acquire src/new"; do
+    printf '  %-28s %6s KiB at most\n' "$(basename "${command%% *}") $(echo "$command" | cut -d' ' -f2)" \
+        "$(command time -f %M $command 2>&1 >/dev/null | tail -1)"
+done
 echo "size of the program: $(stat -c %s "$lock") bytes"
 if [ "${1:-}" = calls ]; then
     strace "$lock" acquire src/new2 2>&1 >/dev/null
