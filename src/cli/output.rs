@@ -82,13 +82,15 @@ impl Output {
     }
 
     /// Prints everything; the exit code to end with.
-    pub(crate) fn print(self, global: &Global) -> ExitCode {
+    pub(crate) fn print(mut self, global: &Global) -> ExitCode {
         let code = self.code;
         let exit = if self.is_said { self.exit() } else { self.print_all(global) };
+        // The process ends now: to give back piece by piece what a long list took would only take time.
+        std::mem::forget(self);
         code.map_or_else(|| exit.into(), ExitCode::from)
     }
 
-    fn print_all(mut self, global: &Global) -> Exit {
+    fn print_all(&mut self, global: &Global) -> Exit {
         let exit = self.exit();
         self.print_conversation(global);
         let printed = if global.json {

@@ -1,11 +1,16 @@
 //! Looking: who holds what. Takes no mutex and changes nothing.
 
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
 use super::{Holder, Lease, Locks, State, rules};
 use crate::{
     clock::Now,
     owner::Owner,
-    record::Token,
-    resource::{RepoPath, Resource, Scope},
+    record::{Record, Token},
+    resource::{Resource, Scope},
     store::{ReadSet, Seen, StoreError, Unreadable, View},
 };
 
@@ -71,8 +76,8 @@ impl Locks<'_> {
         };
         let mut reports = look()?;
         // Between the reading of two keys a lease may have gone from the one that was read later to the one that was read
-        // before: only what is found free twice is free.
-        if reports.iter().any(|report| report.holders.is_empty()) {
+        // before: only what is found free twice is free. A store that looks for what is below looks at everything twice.
+        if read.below.is_empty() && reports.iter().any(|report| report.holders.is_empty()) {
             for (report, again) in reports.iter_mut().zip(look()?) {
                 if report.holders.is_empty() {
                     *report = again;
@@ -105,14 +110,39 @@ impl Locks<'_> {
                 Seen::Unreadable(unreadable) => listing.unreadable.push(unreadable),
             }
         }
-        // While they are in boxes, of which only the addresses have to be moved.
-        records.sort_unstable_by(|a, b| by_scope_and_path(&a.resource).cmp(&by_scope_and_path(&b.resource)));
-        listing.leases = records.into_iter().map(|record| rules::as_lease(*record, &now)).collect();
+        listing.leases = in_order(records).map(|record| rules::as_lease(*record, &now)).collect();
         Ok(listing)
     }
 }
 
-/// Files and areas by their paths, then the named ones.
-fn by_scope_and_path(resource: &Resource) -> (&Scope, bool, Option<&RepoPath>, &Resource) {
-    (&resource.scope, resource.path().is_none(), resource.path(), resource)
+/// By scope; in each the files and areas by their paths, then the named ones.
+#[expect(clippy::vec_box, reason = "they come so, and to sort them so moves only addresses")]
+fn in_order(records: Vec<Box<Record>>) -> impl Iterator<Item = Box<Record>> {
+    struct Entry {
+        scope: usize,
+        is_named: bool,
+        path: Range<usize>,
+        record: Box<Record>,
+    }
+    // Of very many records, what is compared lies close together; the records themselves are all over the memory.
+    let mut paths: Vec<u8> = Vec::new();
+    let scopes: BTreeSet<&Scope> = records.iter().map(|record| &record.resource.scope).collect();
+    let scopes: HashMap<Scope, usize> = scopes.into_iter().cloned().zip(0..).collect();
+    let mut entries = Vec::with_capacity(records.len());
+    for record in records {
+        let start = paths.len();
+        paths.extend_from_slice(record.resource.path().map_or(b"", |path| path.as_bytes()));
+        entries.push(Entry {
+            scope: scopes.get(&record.resource.scope).copied().unwrap_or(0),
+            is_named: record.resource.path().is_none(),
+            path: start..paths.len(),
+            record,
+        });
+    }
+    let path = |entry: &Entry| paths.get(entry.path.clone()).unwrap_or_default();
+    entries.sort_unstable_by(|a, b| {
+        let order = (a.scope, a.is_named, path(a)).cmp(&(b.scope, b.is_named, path(b)));
+        order.then_with(|| a.record.resource.cmp(&b.record.resource))
+    });
+    entries.into_iter().map(|entry| entry.record)
 }

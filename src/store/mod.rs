@@ -335,7 +335,8 @@ pub struct Committed {
 /// Keeps records. See the module documentation for the contract; `tests/it/conformance.rs` holds each store to it.
 pub trait Store {
     /// Shows records without taking any mutex. Each is seen as it was before or after a change, never half; two
-    /// records may be of different instants. What is enumerated misses no record that exists all the time.
+    /// records may be of different instants. What is enumerated misses no record that exists all the time; where the read set has areas, nothing that
+    /// it names has been missed in two looks, one after the other.
     ///
     /// # Errors
     /// [`StoreError`] when something that has to be read cannot be; single records that are damaged are [`Seen::Unreadable`].

@@ -17,7 +17,8 @@ use crate::cli::{
     output::Output,
     owner,
     render::{
-        json::{self, Leases, UnreadableDoc},
+        json::{self, UnreadableDoc},
+        line::Leases,
         table::{self, Screen},
     },
 };

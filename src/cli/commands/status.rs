@@ -14,7 +14,7 @@ use crate::cli::{
     failure::Failure,
     output::Output,
     owner,
-    render::{human, json::Leases},
+    render::{human, line::Leases},
 };
 
 const USAGE: &str = "\nusage: git agentlock COMMAND [ARGUMENTS]; `git agentlock -h` lists the commands\n";

@@ -11,6 +11,7 @@ use git_agentlock::{
 };
 use serde::Serialize;
 
+use super::line::Leases;
 use crate::cli::failure::Failure;
 
 /// The one document that a command prints.
@@ -73,37 +74,6 @@ impl Document {
     /// Writes the document as one line.
     pub(crate) fn write_line(&self, to: &mut impl io::Write) -> io::Result<()> {
         super::line::write(self, to)
-    }
-}
-
-/// Leases as JSON. All those of a store are made into it one by one as they are written: there may be very many.
-#[derive(Debug)]
-pub(crate) enum Leases {
-    Made(Vec<LeaseDoc>),
-    All(Vec<Lease>),
-}
-
-impl Default for Leases {
-    fn default() -> Self {
-        Self::Made(Vec::new())
-    }
-}
-
-impl Leases {
-    pub(crate) fn push(&mut self, lease: LeaseDoc) {
-        match self {
-            Self::Made(leases) => leases.push(lease),
-            Self::All(_) => *self = Self::Made(vec![lease]),
-        }
-    }
-}
-
-impl Serialize for Leases {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Made(leases) => to.collect_seq(leases),
-            Self::All(leases) => to.collect_seq(leases.iter().map(LeaseDoc::from)),
-        }
     }
 }
 

@@ -1,8 +1,11 @@
-//! JSON on one line, of which nothing that a terminal must not get is left as it is.
+//! JSON on one line, of which nothing that a terminal must not get is left as it is; and very many leases as such.
 
 use std::io::{self, Write};
 
+use git_agentlock::locks::Lease;
 use serde::Serialize;
+
+use super::json::LeaseDoc;
 
 /// Writes JSON on one line, with everything in it that a terminal must not get as `\uNNNN`.
 pub(crate) fn write(document: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
@@ -30,5 +33,36 @@ impl serde_json::ser::Formatter for SpeltOut {
             rest = chars.as_str();
         }
         to.write_all(rest.as_bytes())
+    }
+}
+
+/// Leases as JSON. All those of a store are made into it one by one as they are written: there may be very many.
+#[derive(Debug)]
+pub(crate) enum Leases {
+    Made(Vec<LeaseDoc>),
+    All(Vec<Lease>),
+}
+
+impl Default for Leases {
+    fn default() -> Self {
+        Self::Made(Vec::new())
+    }
+}
+
+impl Leases {
+    pub(crate) fn push(&mut self, lease: LeaseDoc) {
+        match self {
+            Self::Made(leases) => leases.push(lease),
+            Self::All(_) => *self = Self::Made(vec![lease]),
+        }
+    }
+}
+
+impl Serialize for Leases {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Made(leases) => to.collect_seq(leases),
+            Self::All(leases) => to.collect_seq(leases.iter().map(LeaseDoc::from)),
+        }
     }
 }

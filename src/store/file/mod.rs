@@ -219,13 +219,14 @@ impl Root {
             view.queue = self.queue().unwrap_or_default();
         }
         if read.all || !read.below.is_empty() {
+            let named: HashSet<ResourceKey> = read.own.iter().chain(&read.around).copied().collect();
             self.enumerate(quiescent, |key, seen| {
                 let is_wanted = match &seen {
                     Seen::Record(record) => read.below.iter().any(|area| record.resource.is_within(area)),
                     // It could be a record of what is below.
                     Seen::Unreadable(_) => true,
                 };
-                if read.all || is_wanted {
+                if read.all || is_wanted || named.contains(&key) {
                     view.insert(key, seen);
                 }
             })?;
@@ -252,11 +253,11 @@ impl Root {
                     }
                 };
                 let dir = Arc::new(dir);
-                for name in dir.names().map_err(|error| io_error("list", dir.path())(error))? {
-                    if let Some(key) = key_of(shard, &name).filter(|key| !known.contains(key)) {
-                        listed.push(Listed { dir: Arc::clone(&dir), key });
-                    }
-                }
+                let list = |name: &str| {
+                    let key = key_of(shard, name).filter(|key| !known.contains(key));
+                    listed.extend(key.map(|key| Listed { dir: Arc::clone(&dir), key }));
+                };
+                dir.each_name(list).map_err(|error| io_error("list", dir.path())(error))?;
             }
             for (key, seen) in scan::read(&listed)? {
                 known.insert(key);
