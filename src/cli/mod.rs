@@ -19,6 +19,7 @@ mod operation;
 mod output;
 mod owner;
 mod policy_files;
+mod progress;
 mod render;
 mod setup;
 mod signals;
@@ -42,6 +43,7 @@ use self::{
     context::{Context, OnBadPolicy},
     failure::Failure,
     output::Output,
+    progress::Progress,
 };
 
 /// The exit code of `run` when the command was not started, or it cannot be told how it ended.
@@ -60,7 +62,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(cli: Cli, umask: u32) -> ExitCode {
     let Some(command) = cli.command else {
-        let here = Here { global: &cli.global, umask };
+        let here = Here { global: &cli.global, umask, name: "status", waits: false };
         let output = here.work(OnBadPolicy::Warn, commands::status::run);
         return output.unwrap_or_else(|failure| Output::failed("status", failure)).print(&cli.global);
     };
@@ -72,7 +74,8 @@ fn run(cli: Cli, umask: u32) -> ExitCode {
 fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Failure> {
     use OnBadPolicy::{Refuse, Warn};
     use commands as of;
-    let here = Here { global, umask };
+    let waits = matches!(&command, Command::Acquire(args) if args.waits());
+    let here = Here { global, umask, name: command.name(), waits };
     match command {
         Command::Acquire(args) => here.work(Refuse, |context| of::acquire::run(context, &args, global)),
         Command::Renew(args) => here.work(Refuse, |context| of::renew::run(context, &args)),
@@ -103,6 +106,9 @@ fn dispatch(command: Command, global: &Global, umask: u32) -> Result<Output, Fai
 struct Here<'a> {
     global: &'a Global,
     umask: u32,
+    name: &'static str,
+    /// Whether it may wait for others. Then it says so itself.
+    waits: bool,
 }
 
 impl Here<'_> {
@@ -113,7 +119,10 @@ impl Here<'_> {
         command: impl FnOnce(&Context) -> Result<Output, Failure>,
     ) -> Result<Output, Failure> {
         let context = Context::new(self.global.directory.as_deref(), on_bad_policy, self.umask)?;
+        let is_silent = self.global.quiet || self.global.json || self.waits;
+        let progress = if is_silent { Progress::none() } else { Progress::of(self.name) };
         let mut output = command(&context)?;
+        drop(progress);
         output.warnings.splice(0..0, context.take_warnings());
         Ok(output)
     }

@@ -42,6 +42,10 @@ pub(crate) struct Wanted {
 }
 
 impl Terms {
+    pub(crate) fn waits(&self) -> bool {
+        self.wait.is_some()
+    }
+
     pub(crate) fn read(&self) -> Result<Wanted, Failure> {
         Ok(Wanted {
             reason: self.reason.clone().map(parse_reason).transpose()?,

@@ -56,6 +56,7 @@ mod cli_shells;
 mod cli_status;
 mod cli_stress;
 mod cli_surroundings;
+mod cli_terminal;
 mod cli_truth;
 mod cli_waiting;
 mod conformance;

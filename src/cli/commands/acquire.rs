@@ -32,6 +32,13 @@ pub(crate) struct AcquireArgs {
     terms: Terms,
 }
 
+impl AcquireArgs {
+    /// Whether what is held is waited for.
+    pub(crate) fn waits(&self) -> bool {
+        self.terms.waits()
+    }
+}
+
 pub(crate) fn run(context: &Context, args: &AcquireArgs, global: &Global) -> Result<Output, Failure> {
     let mut output = Output::new("acquire");
     let owner_given = args.owner.owner.is_some();
