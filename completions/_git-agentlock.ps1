@@ -156,7 +156,7 @@ Register-ArgumentCompleter -Native -CommandName 'git-agentlock' -ScriptBlock {
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--expired', '--expired', [CompletionResultType]::ParameterName, 'Only those that have expired')
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The leases of every project in a shared store')
-            [CompletionResult]::new('-z', '-z', [CompletionResultType]::ParameterName, 'For scripts: state, owner, token, expiry, kind, work tree and path, with tabs between and NUL at the end, nothing escaped')
+            [CompletionResult]::new('-z', '-z', [CompletionResultType]::ParameterName, 'For scripts: state, owner, token, expiry, kind, work tree (with --store, project and work tree) and path, with tabs between and NUL at the end, nothing escaped')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document on stdout, whatever the outcome')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing but errors and warnings; the exit code tells')

@@ -147,7 +147,7 @@ set edit:completion:arg-completer[git-agentlock] = {|@words|
             cand -C 'Run as if started in DIR'
             cand --expired 'Only those that have expired'
             cand --store 'The leases of every project in a shared store'
-            cand -z 'For scripts: state, owner, token, expiry, kind, work tree and path, with tabs between and NUL at the end, nothing escaped'
+            cand -z 'For scripts: state, owner, token, expiry, kind, work tree (with --store, project and work tree) and path, with tabs between and NUL at the end, nothing escaped'
             cand --json 'Print one JSON document on stdout, whatever the outcome'
             cand -q 'Print nothing but errors and warnings; the exit code tells'
             cand --quiet 'Print nothing but errors and warnings; the exit code tells'

@@ -41,8 +41,8 @@ pub(super) struct Desk {
     /// The directory from which the tool speaks; the hook's own, when it does not say or that is gone.
     base: Option<PathBuf>,
     umask: u32,
-    /// Whether what the agent holds has been renewed as far as it was due.
-    has_renewed: bool,
+    /// The stores and projects in which what the agent holds has been renewed as far as it was due.
+    renewed: Vec<(PathBuf, Project)>,
     /// For people, on stderr.
     pub(super) notes: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Desk {
         if let Some(base) = &base {
             enter(base);
         }
-        Self { tool, call, base, umask, has_renewed: false, notes: Vec::new() }
+        Self { tool, call, base, umask, renewed: Vec::new(), notes: Vec::new() }
     }
 
     pub(super) fn verdict(&mut self) -> Verdict {
@@ -276,7 +276,9 @@ impl Desk {
             let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false))?;
             self.notes.extend(told.warnings.into_iter().map(|warning| format!("warning: {warning}")));
         }
-        if let Err(error) = whole.store.forget(&|holder| harness::ends_with(owner, holder)) {
+        if let Err(error) =
+            whole.store.clone().with_patience(memory::PATIENCE).forget(&|holder| harness::ends_with(owner, holder))
+        {
             self.notes.push(format!("note: {error}: what {owner} has seen of files stays noted until it is old"));
         }
         Ok(())

@@ -22,7 +22,7 @@ use super::commands::{
     bin_name = "git agentlock",
     version = env!("AGENTLOCK_VERSION"),
     arg_required_else_help = false,
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_subcommand = false
 )]
 pub(crate) struct Cli {
@@ -111,6 +111,17 @@ pub(crate) fn called(arguments: &[OsString]) -> Option<&OsStr> {
         }
     }
     None
+}
+
+/// When to use colours, as far as the words tell, of which some are wrong.
+pub(crate) fn color(arguments: &[OsString]) -> Color {
+    let mut words = arguments.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
+    let mut said = Color::Auto;
+    while let Some(word) = words.next() {
+        let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };
+        said = value.and_then(|value| clap::ValueEnum::from_str(value, false).ok()).unwrap_or(said);
+    }
+    said
 }
 
 impl Command {

@@ -366,9 +366,10 @@ impl Context {
         let policy = load(Vec::new()).policy;
         let leases = self.locks(&own, &policy).list().ok()?.leases;
         let live = leases.iter().filter(|lease| lease.state == git_agentlock::locks::State::Live).count();
+        let leases = if live == 1 { "lease is" } else { "leases are" };
         (live > 0).then(|| {
             format!(
-                "AGENT_REGISTRY_LOCK_DIR is set, but {live} live lease(s) are in the repository's own store {}: their owners do not see \
+                "AGENT_REGISTRY_LOCK_DIR is set, but {live} live {leases} in the repository's own store {}: their owners do not see \
                  yours, nor you theirs",
                 git_agentlock::text::escape_path(&own.dir())
             )

@@ -195,17 +195,20 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     let code = (name == "run").then_some(NOT_RUN);
     make_safe(&mut error);
     let rendered = error.render();
+    let color = args::color(arguments);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::print_text(&rendered.ansi().to_string(), Color::Auto).into();
+        return output::print_text(&rendered.ansi().to_string(), color).into();
     }
+    let tip = teaching::other_word_for(&error);
     let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     if !wants_json {
         // `git agentlock --help` would make git look for a man page; `-h` reaches this program in every form.
-        let text = rendered.ansi().to_string().replace("--help", "-h");
-        let exit = output::print_usage_error(&text);
+        let mut text = with_short_help(&rendered.ansi().to_string());
+        text.extend(tip.map(|tip| format!("tip: {tip}\n")));
+        let exit = output::print_usage_error(&text, color);
         return code.map_or_else(|| exit.into(), ExitCode::from);
     }
-    let text = rendered.to_string().replace("--help", "-h");
+    let text = with_short_help(&rendered.to_string());
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut message = lines.next().unwrap_or("usage").trim_start_matches("error: ").to_owned();
     if error.kind() == ErrorKind::MissingRequiredArgument {
@@ -215,8 +218,15 @@ fn usage(mut error: clap::Error, arguments: &[OsString]) -> ExitCode {
     failure.hints.extend(
         lines.filter(|line| !line.starts_with("Usage")).map(|line| git_agentlock::text::escape(line.as_bytes())),
     );
+    failure.hints.extend(tip.map(str::to_owned));
     let output = Output { code, ..Output::failed(&name, failure) };
     output.print(&Global { json: true, quiet: false, color: Color::Never, directory: None })
+}
+
+/// The last line of what clap says of a mistake, with the help that reaches this program in every form.
+fn with_short_help(text: &str) -> String {
+    let line = |line: &str| if line.contains("try '") { line.replace("--help", "-h") } else { line.to_owned() };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// What a store creates has the permissions of the directory around it from its first moment: a process that is killed between the creation and a

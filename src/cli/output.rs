@@ -239,8 +239,8 @@ pub(crate) fn print_text(styled: &str, color: Color) -> Exit {
 }
 
 /// What clap says about a wrong command line.
-pub(crate) fn print_usage_error(styled: &str) -> Exit {
-    let mut stderr = anstream::AutoStream::new(io::stderr(), anstream::ColorChoice::Auto);
+pub(crate) fn print_usage_error(styled: &str, color: Color) -> Exit {
+    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color));
     let _ = stderr.write_all(styled.as_bytes());
     Exit::Usage
 }

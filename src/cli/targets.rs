@@ -10,6 +10,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use git_agentlock::{
     git::{self, locate::Taken},
+    owner::Owner,
     resource::{NamedId, ResourceKey},
 };
 
@@ -18,6 +19,7 @@ use super::{
     context::{Context, Located},
     exit::Kind,
     failure::Failure,
+    owner,
 };
 
 /// A file with more bytes of paths than this is a mistake.
@@ -71,6 +73,9 @@ fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
     let as_file = format!("{resource} is taken as a file; add `/` for a directory and all below");
     match taken {
         Taken::AsNamed => None,
+        Taken::NewFile if resource.path().is_some_and(|path| looks_like_a_name(path.as_bytes())) => {
+            Some(format!("{resource} is taken as a file; for a named thing say --resource {resource}"))
+        }
         Taken::NewFile => Some(as_file),
         Taken::NewFileInNewDirectory => match Context::from_the_top(located, given) {
             Some(meant) => Some(format!(
@@ -88,9 +93,14 @@ fn note(located: &Located, taken: Taken, given: &BString) -> Option<String> {
     }
 }
 
+/// `plan:42`.
+fn looks_like_a_name(path: &[u8]) -> bool {
+    std::str::from_utf8(path).is_ok_and(|path| !path.contains('/') && path.parse::<NamedId>().is_ok())
+}
+
 pub(crate) fn nothing_named() -> Failure {
     Failure::invalid("nothing was named")
-        .hint("name a PATH, or --resource TYPE:ID")
+        .hint("name a PATH, or --resource TYPE:ID; for all that you hold, `renew` and `release` take --all")
         .hint("usage: git agentlock acquire|renew|release|check PATH... [--owner ID]; `-h` shows all")
 }
 
@@ -124,6 +134,14 @@ fn read_pathspecs(cwd: &Path, file: &Path, nul: bool) -> Result<Vec<BString>, Fa
     git::paths_in(bytes.as_bstr(), nul).map_err(|line| {
         Failure::invalid(format!("{shown}:{line}: the quoting is broken"))
             .hint("quote as `git ls-files` does, or use --pathspec-file-nul")
+    })
+}
+
+/// Who asks. The Python lock manager took a session as the second word.
+pub(crate) fn owner(context: &Context, given: Option<&OsStr>, paths: &[OsString]) -> Result<Owner, Failure> {
+    owner::required(given).map_err(|failure| match looks_like_path_and_session(context, paths, given.is_some()) {
+        true => failure.hint("if the second path is meant as the session, give it as --owner"),
+        false => failure,
     })
 }
 

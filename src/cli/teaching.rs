@@ -2,12 +2,15 @@
 //!
 //! The tree is built at each start, and all that is in it costs each call; so this is added only when help is asked for.
 
-use clap::Command;
+use clap::{
+    Command,
+    error::{ContextKind, ContextValue},
+};
 
 /// The exit codes of every command but `run`.
 pub(crate) const EXIT_CODES: [(&str, &str); 5] = [
     ("0", "done; free or mine"),
-    ("1", "no: somebody else holds it, or you are not the owner; the guard refuses"),
+    ("1", "no: held by somebody else, or not yours; refused; or something was found"),
     ("2", "usage or invalid value, no owner given"),
     ("3", "lease lost: absent, expired, or of another token"),
     ("4", "could not tell or do: no repository, bad policy, disk, damaged record"),
@@ -20,6 +23,38 @@ pub(crate) const EXIT_CODES_OF_RUN: [(&str, &str); 4] = [
     ("126", "COMMAND was found but could not be executed"),
     ("127", "COMMAND was not found"),
 ];
+
+/// What other lock tools call what was asked for: the same thing's name here.
+pub(crate) fn other_word_for(error: &clap::Error) -> Option<&'static str> {
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        _ => None,
+    };
+    if let Some(word) = said(ContextKind::InvalidSubcommand) {
+        return Some(match word.as_str() {
+            "clean" | "cleanup" | "clean-up" => "expired leases are removed by `git agentlock prune`",
+            "release-all" => "it is `git agentlock release --all` here",
+            "renew-all" => "it is `git agentlock renew --all` here",
+            "stale" | "stale-locks" => "`git agentlock list --expired` shows them, `git agentlock prune` removes them",
+            "status" | "locks" | "show" => "`git agentlock` alone says what is held, `git agentlock list` in a table",
+            "lock" | "take" => "it is `git agentlock acquire` here",
+            "unlock" | "free" | "unacquire" => "it is `git agentlock release` here",
+            "extend" | "refresh" => "it is `git agentlock renew` here",
+            "force-release" | "force-unlock" | "steal" => {
+                "a person ends somebody else's lease with `git agentlock break`"
+            }
+            "version" => "it is `git agentlock --version` here",
+            _ => return None,
+        });
+    }
+    match said(ContextKind::InvalidArg)?.split('=').next()? {
+        "--session" | "--session-id" | "--holder" | "--agent" => Some("who holds or asks is given as --owner here"),
+        "--timeout" => Some("how long to wait for what is held is given as --wait here"),
+        "--duration" | "--lease" => Some("how long a lease lasts is given as --ttl here"),
+        "--force" => Some("a person ends somebody else's lease with `git agentlock break`"),
+        _ => None,
+    }
+}
 
 /// What somebody wants to do, and how. A test runs all of them.
 pub(crate) type Examples = &'static [(&'static str, &'static str)];

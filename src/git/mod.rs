@@ -196,7 +196,10 @@ fn usable(
     let git_dir = real(repository.git_dir())?;
     let common_dir = real(common_dir.unwrap_or_else(|| repository.common_dir()))?;
     configuration_was_read(&repository, &common_dir)?;
-    let work_tree = repository.workdir().map(real).transpose()?;
+    let work_tree = match configured_work_tree(&repository).filter(|_| git_dir == common_dir) {
+        Some(work_tree) => Some(real(&git_dir.join(work_tree))?),
+        None => repository.workdir().map(real).transpose()?,
+    };
     let config = repository.config_snapshot();
     Ok(Some(Repository {
         work_tree_id: work_tree_id(&git_dir, &common_dir),
@@ -206,6 +209,23 @@ fn usable(
         ignore_case: local_boolean(config.plumbing(), "ignorecase"),
         precompose_unicode: local_boolean(config.plumbing(), "precomposeunicode"),
     }))
+}
+
+/// The work tree that `core.worktree` names in the repository's own configuration, unless a variable names another. gix heeds it only where `core.bare` is
+/// there too; git does so anyhow.
+fn configured_work_tree(repository: &gix::Repository) -> Option<PathBuf> {
+    use gix::config::Source;
+    let config = repository.config_snapshot();
+    let core = || config.plumbing().sections_by_name("core").into_iter().flatten();
+    let is_told =
+        core().any(|section| section.meta().source == Source::EnvOverride && section.contains_value_name("worktree"));
+    // Not what is included: git looks for this one in the file itself.
+    let is_own =
+        |meta: &gix::config::file::Metadata| matches!(meta.source, Source::Local | Source::Worktree) && meta.level == 0;
+    let own = core().filter(|section| is_own(section.meta()));
+    let named = own.filter_map(|section| section.value("worktree")).last()?;
+    let is_bare = config.boolean("core.bare") == Some(true);
+    gix::path::from_bstring(named).ok().filter(|_| !is_told && !is_bare)
 }
 
 /// The id of a linked work tree; empty for a main one.

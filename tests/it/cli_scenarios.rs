@@ -275,9 +275,9 @@ fn a_shared_directory_beside_live_leases_of_the_repositorys_own_store_is_warned_
     a.ok(["acquire", "src/a"]);
     let b = b.env("AGENT_REGISTRY_LOCK_DIR", sandbox.root().join("L"));
     for arguments in [["acquire", "src/a"], ["check", "src/a"], ["renew", "src/a"], ["release", "src/a"]] {
-        b.ok(arguments).err_has(&["warning: AGENT_REGISTRY_LOCK_DIR is set, but 1 live lease(s)"]);
+        b.ok(arguments).err_has(&["warning: AGENT_REGISTRY_LOCK_DIR is set, but 1 live lease is"]);
     }
-    b.ok(["list"]).err_has(&["warning: AGENT_REGISTRY_LOCK_DIR is set, but 1 live lease(s)"]);
+    b.ok(["list"]).err_has(&["warning: AGENT_REGISTRY_LOCK_DIR is set, but 1 live lease is"]);
 }
 
 #[test]

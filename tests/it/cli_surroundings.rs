@@ -473,7 +473,7 @@ fn files_that_are_far_too_large_are_not_read_into_memory() {
     let cases: [(PathBuf, &[&str], i32, &str); 16] = [
         (record.clone(), &["check", "src/a"], 4, "it is larger than 65536 bytes"),
         (record, guard, 4, "it is larger than 65536 bytes"),
-        (store.join("journal.jsonl"), &["log"], 0, "the journal knows of nothing"),
+        (store.join("journal.jsonl"), &["log"], 0, "nothing has happened here yet"),
         (store.join("queue/x.ticket"), &["acquire", "src/a", "--wait", "1ms"], 1, "held by A"),
         (git_dir.join("agentlock.toml"), &["acquire", "src/b"], 4, "is larger than 1 MiB"),
         (repo.join(".agentlock.toml"), guard, 1, "is larger than 1 MiB"),

@@ -72,6 +72,8 @@ fn what_a_configuration_says_of_its_repository_counts_as_git_has_it() {
         format!("{plain}\tignorecase = true\n[core]\n\tignorecase = no\n"),
         format!("{plain}\tprecomposeunicode = true\n"),
         format!("{plain}\tworktree = {}\n", elsewhere.display()),
+        format!("[core]\n\trepositoryformatversion = 0\n\tworktree = {}\n", elsewhere.display()),
+        "[core]\n\trepositoryformatversion = 0\n\tworktree = ../../elsewhere\n".to_owned(),
         format!("{plain}[include]\n\tpath = {}\n", included.display()),
         format!("{plain}[includeIf \"gitdir:{}/\"]\n\tpath = {}\n", repo.display(), included.display()),
         format!("{plain}[extensions]\n\tworktreeConfig = true\n"),

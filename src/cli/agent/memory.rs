@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     io::Read as _,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -33,7 +33,7 @@ use crate::cli::{
 };
 
 /// No longer than this is waited for a mutex: an agent at work does not wait for help.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// Of larger files only the length and the time are looked at, in bytes. No agent reads such a file whole.
 const LARGE: u64 = 4 << 20;
 /// What somebody else was changing this short a time ago may have been changed once more between the agent's look and ours.
@@ -138,9 +138,6 @@ impl Desk {
 
     /// Renews what an agent holds where it works, unless that has been done where the files are that it works on.
     pub(super) fn keep_on(&mut self) {
-        if self.has_renewed {
-            return;
-        }
         let context = Context::new(self.base.as_deref(), OnBadPolicy::Warn, self.umask);
         let kept = context.and_then(|context| self.try_to_keep_on(&context));
         if let Err(failure) = kept
@@ -155,13 +152,19 @@ impl Desk {
         let whole = context.whole_unwarned()?;
         let store = whole.store.clone().with_patience(PATIENCE);
         let shelf = Shelf { store: &store, policy: &whole.policy.policy, project: &whole.project };
-        self.renew_with_those_above(context, &shelf, &store.session(&owner));
+        if !self.renewed.contains(&shelf.place()) {
+            self.renew_with_those_above(context, &shelf, &store.session(&owner));
+        }
         Ok(())
     }
 
     /// The session of a sub-agent waits for it, and calls no hook meanwhile: it is at work as well.
     fn renew_with_those_above(&mut self, context: &Context, shelf: &Shelf<'_>, session: &Session) {
-        self.has_renewed = true;
+        let place = shelf.place();
+        if self.renewed.contains(&place) {
+            return;
+        }
+        self.renewed.push(place);
         self.renew(context, shelf, session);
         if self.call.agent.is_some()
             && let Ok(given) = by_environment::by_variable()
@@ -232,6 +235,12 @@ struct Shelf<'s> {
     project: &'s Project,
 }
 
+impl Shelf<'_> {
+    fn place(&self) -> (PathBuf, Project) {
+        (self.store.dir(), self.project.clone())
+    }
+}
+
 fn sight(owner: &Owner, report: &Report, look: &Look, deed: Deed) -> Sight {
     let under = report.lease_of(owner, None).map(|lease| lease.token);
     let is_being_changed =
@@ -241,6 +250,12 @@ fn sight(owner: &Owner, report: &Report, look: &Look, deed: Deed) -> Sight {
 
 /// Never waits, whatever stands there, and reads no more than a bound.
 fn look_at(path: &Path) -> io::Result<Look> {
+    // To open a pipe would let the one at its other end go on.
+    if let Ok(meta) = fs::metadata(path)
+        && !meta.is_file()
+    {
+        return Err(io::Error::other("it is not a regular file"));
+    }
     let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Look { content: Content::Missing, was_just_changed: false });

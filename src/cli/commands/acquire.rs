@@ -11,7 +11,6 @@ use crate::cli::{
     exit,
     failure::Failure,
     output::{self, Output},
-    owner,
     render::human,
     signals::Signals,
     taking::{self, Terms, Wanted},
@@ -43,10 +42,7 @@ pub(crate) fn run(context: &Context, args: &AcquireArgs, global: &Global) -> Res
     let mut output = Output::new("acquire");
     let owner_given = args.owner.owner.is_some();
     let like_origin = targets::looks_like_path_and_session(context, &args.targets.paths, owner_given);
-    let owner = owner::required(args.owner.owner.as_deref()).map_err(|failure| match like_origin {
-        true => failure.hint("if the second path is meant as the session, give it as --owner"),
-        false => failure,
-    })?;
+    let owner = targets::owner(context, args.owner.owner.as_deref(), &args.targets.paths)?;
     if like_origin {
         output.warnings.push(
             "two paths are locked; if the second is meant as the session, give it as --owner (or AGENTLOCK_OWNER)"

@@ -259,8 +259,9 @@ fn of_leases(context: &Context, whole: &Whole, whole_store: bool) -> Result<Vec<
         findings.push(Finding::new(
             "stale",
             format!(
-                "{} expired lease(s) are still recorded, the oldest for {}",
+                "{} expired {} still recorded, the oldest for {}",
                 stale.len(),
+                if stale.len() == 1 { "lease is" } else { "leases are" },
                 human::length(longest_ago)
             ),
             "harmless; `git agentlock prune` removes them",

@@ -69,7 +69,10 @@ pub(crate) fn run(args: &GuardArgs, global: &Global, umask: u32) -> Output {
     }
     output.warnings.splice(0..0, warnings);
     if mode.get() == GuardMode::Warn || operation.is_past() {
+        let is_made_all_the_same = operation.is_commit() && !output.failures.is_empty();
         only_warn(&mut output);
+        let told = is_made_all_the_same.then_some("note: the commit is made all the same: the guard only warns here");
+        output.notes.extend(told.map(str::to_owned));
     }
     if args.again && output.failures.is_empty() {
         output = Output::new("guard");

@@ -37,7 +37,7 @@ pub(crate) struct ListArgs {
     /// The leases of every project in a shared store
     #[arg(long)]
     store: bool,
-    /// For scripts: state, owner, token, expiry, kind, work tree and path, with tabs between and NUL at the end, nothing escaped
+    /// For scripts: state, owner, token, expiry, kind, work tree (with --store, project and work tree) and path, with tabs between and NUL at the end, nothing escaped
     #[arg(short = 'z')]
     nul: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
     if global.json {
         output.document.leases = Leases::All(leases);
     } else if args.nul {
-        output.raw = Some(for_scripts(&leases));
+        output.raw = Some(for_scripts(&leases, args.store));
     } else {
         output.text = for_people(&leases, own.as_ref(), context, environment::screen());
     }
@@ -89,19 +89,32 @@ fn for_people(leases: &[Lease], own: Option<&Owner>, context: &Context, screen: 
 }
 
 /// Fields separated by tabs, which an owner cannot contain; the path last, since it can contain anything but NUL.
-fn for_scripts(leases: &[Lease]) -> Vec<u8> {
+fn for_scripts(leases: &[Lease], with_project: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for lease in leases {
         let (state, owner) = (json::state_text(lease.state), lease.owner.as_str());
         let (kind, work_tree) = (kind(&lease.resource), &lease.resource.scope.work_tree);
         bytes
             .extend_from_slice(format!("{state}\t{owner}\t{}\t{}\t{kind}\t", lease.token, lease.expires_at).as_bytes());
+        if with_project {
+            bytes.extend_from_slice(project(&lease.resource.scope.project));
+            bytes.push(b'\t');
+        }
         bytes.extend_from_slice(work_tree);
         bytes.push(b'\t');
         bytes.extend_from_slice(&exact(&lease.resource));
         bytes.push(0);
     }
     bytes
+}
+
+/// Empty for the repository that the store lies in, and outside of any.
+fn project(project: &Project) -> &[u8] {
+    match project {
+        Project::Implicit | Project::Outside => b"",
+        Project::GitDir(path) => path,
+        Project::Label(label) => label.as_bytes(),
+    }
 }
 
 fn kind(resource: &Resource) -> &'static str {

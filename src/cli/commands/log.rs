@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<Output, Failure> 
         output.document.history.get_or_insert_default().push(past.into());
     }
     if output.document.history.get_or_insert_default().is_empty() {
-        output.notes.push("the journal knows of nothing".to_owned());
+        output.notes.push("nothing has happened here yet".to_owned());
     }
     Ok(output)
 }

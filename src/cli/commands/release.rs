@@ -16,7 +16,6 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
-    owner,
     render::{
         human,
         json::{ConflictDoc, LeaseDoc, ResultDoc},
@@ -42,7 +41,7 @@ pub(crate) struct ReleaseArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &ReleaseArgs) -> Result<Output, Failure> {
-    let owner = owner::required(args.owner.owner.as_deref())?;
+    let owner = targets::owner(context, args.owner.owner.as_deref(), &args.targets.paths)?;
     if args.all.all {
         return all(context, &owner, args.all.store);
     }

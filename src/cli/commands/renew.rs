@@ -17,7 +17,6 @@ use crate::cli::{
     exit::Kind,
     failure::Failure,
     output::Output,
-    owner,
     render::{
         human,
         json::{ConflictDoc, ResultDoc},
@@ -46,7 +45,7 @@ pub(crate) struct RenewArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &RenewArgs) -> Result<Output, Failure> {
-    let owner = owner::required(args.owner.owner.as_deref())?;
+    let owner = targets::owner(context, args.owner.owner.as_deref(), &args.targets.paths)?;
     let asked = args.ttl.as_deref().map(parse_ttl).transpose()?;
     if args.all.all {
         return all(context, &owner, asked, args.all.store);

@@ -7,14 +7,20 @@ use git_agentlock::{
     owner::Owner,
     text::escape_path,
 };
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
     context::{Context, Whole},
+    environment,
     exit::Kind,
     failure::Failure,
     output::Output,
     owner,
-    render::{human, line::Leases},
+    render::{
+        human,
+        line::Leases,
+        table::{Screen, shortened},
+    },
 };
 
 const USAGE: &str = "\nusage: git agentlock COMMAND [ARGUMENTS]; `git agentlock -h` lists the commands\n";
@@ -93,10 +99,17 @@ fn section(text: &mut String, heading: &str, hint: &str, leases: &[&Lease], what
         return;
     }
     let _ = writeln!(text, "\n{heading}\n  ({hint})");
-    let names: Vec<String> = leases.iter().take(SHOWN).map(|lease| lease.resource.to_string()).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(40);
+    let screen = environment::screen();
+    let columns = screen.map_or(usize::MAX, |screen| screen.columns);
+    let ellipsis = screen.map_or("…", Screen::ellipsis);
+    let names = leases.iter().take(SHOWN).map(|lease| lease.resource.to_string());
+    let names: Vec<String> =
+        names.map(|name| shortened(&name, columns.saturating_sub(4) / 2, true, ellipsis)).collect();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or(0).min(40);
     for (name, lease) in names.iter().zip(leases) {
-        let _ = writeln!(text, "    {name:width$}  {}", what(lease));
+        let blank = " ".repeat(width.saturating_sub(name.width()));
+        let line = format!("    {name}{blank}  {}", what(lease));
+        let _ = writeln!(text, "{}", shortened(&line, columns, false, ellipsis));
     }
     let more = leases.len().saturating_sub(SHOWN);
     if more > 0 {

@@ -14,7 +14,7 @@ impl Text {
         let (title, version) = (name.to_uppercase(), env!("CARGO_PKG_VERSION"));
         // What the generated parts call an apostrophe.
         let apostrophe = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
-        Self(format!(".TH {title} {section} {DATE} \"git-agentlock {version}\" \"git-agentlock manual\"\n{apostrophe}"))
+        Self(format!(".TH {title} {section} {DATE} \"git-agentlock {version}\" \"\"\n{apostrophe}"))
     }
 
     /// What is roff already.

@@ -5,6 +5,7 @@ use anstyle::{AnsiColor, Style};
 use git_agentlock::{
     clock::Timestamp,
     locks::{Lease, State},
+    resource::Project,
 };
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -17,8 +18,16 @@ const GONE: Style = AnsiColor::BrightBlack.on_default();
 /// Between two columns.
 const GAP: usize = 2;
 /// Which columns are made narrower, one after the other, and how narrow at most.
-const SHRUNK: [(&str, usize); 7] =
-    [("REASON", 20), ("RESOURCE", 24), ("OWNER", 12), ("WORK TREE", 12), ("REASON", 8), ("RESOURCE", 12), ("OWNER", 8)];
+const SHRUNK: [(&str, usize); 8] = [
+    ("REASON", 20),
+    ("RESOURCE", 24),
+    ("PROJECT", 16),
+    ("OWNER", 12),
+    ("WORK TREE", 12),
+    ("REASON", 8),
+    ("RESOURCE", 12),
+    ("OWNER", 8),
+];
 /// In how many steps a bar is drawn.
 const STEPS: u8 = 5;
 
@@ -38,7 +47,7 @@ impl Screen {
         [full.repeat(filled), empty.repeat(usize::from(STEPS).saturating_sub(filled))].concat()
     }
 
-    fn ellipsis(self) -> &'static str {
+    pub(crate) fn ellipsis(self) -> &'static str {
         if self.is_unicode { "…" } else { ".." }
     }
 }
@@ -60,6 +69,12 @@ pub(crate) fn leases(
     if with_work_tree {
         head.insert(2, "WORK TREE");
     }
+    let mut projects = leases.iter().map(|lease| &lease.resource.scope.project);
+    let first = projects.next();
+    let with_project = projects.any(|project| Some(project) != first);
+    if with_project {
+        head.insert(2, "PROJECT");
+    }
     let mut rows = Vec::with_capacity(leases.len());
     let mut styles = Vec::with_capacity(leases.len());
     for lease in leases {
@@ -80,6 +95,9 @@ pub(crate) fn leases(
         if with_work_tree {
             row.insert(2, git_agentlock::text::escape(&lease.resource.scope.work_tree));
         }
+        if with_project {
+            row.insert(2, project_name(&lease.resource.scope.project));
+        }
         rows.push(row);
         styles.push(style);
     }
@@ -96,6 +114,15 @@ pub(crate) fn leases(
     }
     let styles = std::iter::once(Style::new()).chain(styles);
     table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
+}
+
+/// What a project is called, so that equal paths of two can be told apart.
+pub(crate) fn project_name(project: &Project) -> String {
+    match project {
+        Project::Implicit | Project::Outside => "-".to_owned(),
+        Project::GitDir(path) => git_agentlock::text::escape(path),
+        Project::Label(label) => label.clone(),
+    }
 }
 
 /// Shortens what does not fit: reasons at their ends, all else in the middle.
@@ -121,7 +148,7 @@ fn fit(rows: &mut [Vec<String>], head: &[&str], screen: Screen) {
 }
 
 /// A text that is at most so wide. In the middle: the end, which tells more of a path, is what most is kept of.
-fn shortened(text: &str, width: usize, in_the_middle: bool, ellipsis: &str) -> String {
+pub(crate) fn shortened(text: &str, width: usize, in_the_middle: bool, ellipsis: &str) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
