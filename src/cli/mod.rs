@@ -50,7 +50,11 @@ use self::{
 const NOT_RUN: u8 = 125;
 
 pub(crate) fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // clap has no help about its help.
+    if matches!(arguments.as_slice(), [_, help, option] if help == "help" && (option == "-h" || option == "--help")) {
+        arguments.pop();
+    }
     environment::look_up_no_home(&arguments);
     survive_file_size_limits();
     let umask = create_with_exact_modes();

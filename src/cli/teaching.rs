@@ -47,11 +47,16 @@ pub(crate) fn other_word_for(error: &clap::Error) -> Option<&'static str> {
             _ => return None,
         });
     }
-    match said(ContextKind::InvalidArg)?.split('=').next()? {
+    let argument = said(ContextKind::InvalidArg)?;
+    match argument.split('=').next()? {
         "--session" | "--session-id" | "--holder" | "--agent" => Some("who holds or asks is given as --owner here"),
         "--timeout" => Some("how long to wait for what is held is given as --wait here"),
         "--duration" | "--lease" => Some("how long a lease lasts is given as --ttl here"),
         "--force" => Some("a person ends somebody else's lease with `git agentlock break`"),
+        // Not two dashes: that is an option of which a letter is wrong.
+        _ if argument.starts_with('-') && !argument.starts_with("--") => {
+            Some("a file whose name begins so comes after `--`; an owner as `--owner=-x`")
+        }
         _ => None,
     }
 }

@@ -36,10 +36,12 @@ pub(crate) fn allowed(ms: u64, limits: &TtlLimits<'_>, resource: &Resource) -> R
     let checked = match Ttl::from_millis(ms) {
         Some(ttl) => limits.check(ttl).map_err(|error| error.to_string()),
         None => Err(format!(
-            "a TTL of 0 is below the minimum of {} ({} in {})",
+            "a TTL of less than a millisecond is below the minimum of {} ({} in {}); allowed is {} to {}",
             limits.min.value,
             limits.min.key(),
-            limits.min.origin
+            limits.min.origin,
+            limits.min.value,
+            limits.max.value
         )),
     };
     checked.map_err(|error: String| {

@@ -361,3 +361,46 @@ fn a_current_directory_that_is_gone_is_an_error_not_a_panic() {
     let agent = sandbox.agent(&repo.join("gone"), "A").by(["sh", "-c", script, "sh"]);
     agent.expect(4, ["acquire", "x"]).err_has(&["the current directory cannot be told", "hint: "]);
 }
+
+/// The words of the two systems that are replaced, and of other tools.
+#[test]
+fn words_of_other_tools_are_answered_with_ours() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    for (words, tip) in [
+        (&["release-all"][..], "git agentlock release --all"),
+        (&["clean-up"], "git agentlock prune"),
+        (&["unlock", "src/a"], "git agentlock release"),
+        (&["extend"], "git agentlock renew"),
+        (&["acquire", "src/a", "--session", "x"], "--owner"),
+        (&["acquire", "src/a", "--timeout=5"], "--wait"),
+        (&["acquire", "-n"], "after `--`"),
+    ] {
+        a.expect(2, words).err_has(&["\ntip: ", tip]);
+        let hints = a.json(2, words).error.unwrap().hints;
+        assert!(hints.iter().any(|hint| hint.contains(tip)), "{hints:?}");
+    }
+    assert!(!a.expect(2, ["chekc"]).err().contains("\ntip: "), "clap's own says it");
+    for command in ["renew", "release", "acquire"] {
+        let nobody = sandbox.nobody(&repo);
+        nobody.expect(2, [command, "src/a", "session-12"]).err_has(&["meant as the session, give it as --owner"]);
+    }
+    a.ok(["acquire", "plan:42"]).err_has(&["for a named thing say --resource plan:42"]);
+    a.ok(["help", "-h"]).out_has(&["Usage: git agentlock"]);
+    for words in [&["man", "heartbeat"][..], &["man", "hook install"]] {
+        a.ok(words).out_has(&[".TH"]);
+    }
+}
+
+#[test]
+fn help_and_mistakes_have_the_colours_that_were_asked_for() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let a = sandbox.agent(&repo, "A");
+    for words in [&["-h", "--color", "always"][..], &["--color", "always", "acquire", "-h"]] {
+        assert!(a.ok(words).stdout.0.contains(&0x1b), "{words:?}");
+    }
+    assert!(a.expect(2, ["--color", "always", "nope"]).stderr.0.contains(&0x1b));
+    let forced = a.env("CLICOLOR_FORCE", "1");
+    assert!(!forced.ok(["-h", "--color", "never"]).stdout.0.contains(&0x1b));
+    assert!(!forced.expect(2, ["--color=never", "nope"]).stderr.0.contains(&0x1b));
+}

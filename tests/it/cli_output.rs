@@ -310,14 +310,14 @@ fn renew_for_people() {
     insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "src/a", "--token", "7"])), @"
     exit 3
     --- stderr
-    error: cannot renew src/a: it is not the lease with that token; you hold it since [TIME] with token [TOKEN]
+    error: cannot renew src/a: it is not the lease with that token; you have held it since [TIME] with token [TOKEN]
     hint: use token [TOKEN], if you are the one who acquired it again
     ");
     a.let_expire("old");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["renew", "old"])), @"
     exit 3
     --- stderr
-    error: cannot renew old: your lease has expired at [TIME] ([LENGTH] ago)
+    error: cannot renew old: your lease expired at [TIME] ([LENGTH] ago)
     hint: what you protected may have changed: acquire it again, and look at it before you go on
     ");
     b.ok(["acquire", "old"]);
@@ -459,7 +459,7 @@ fn release_for_people() {
     insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a", "--token", "7"])), @"
     exit 3
     --- stderr
-    error: cannot release src/a: it is not the lease with that token; you hold it since [TIME] with token [TOKEN]
+    error: cannot release src/a: it is not the lease with that token; you have held it since [TIME] with token [TOKEN]
     hint: use token [TOKEN], if you are the one who acquired it again
     ");
     insta::assert_snapshot!(shown(&sandbox, &a.run(["release", "src/a"])), @r#"

@@ -289,6 +289,9 @@ fn in_a_shared_directory_each_project_sees_its_own() {
     assert_eq!(a.listed(), ["src/a A", "plan:42 A", "src/a W"]);
     assert_eq!(b.listed(), ["src/a B", "plan:42 B"]);
     assert_eq!(b.json(0, ["list", "--store"]).leases.len(), 5);
+    b.ok(["list", "--store"]).out_has(&["PROJECT", "one/.git", "two/.git"]);
+    b.ok(["list", "--store", "-z"]).out_has(&["\tfile\t", "one/.git\t\tsrc/a\0", "two/.git\t\tsrc/a\0"]);
+    assert!(!b.ok(["list"]).out().contains("PROJECT"), "there is only one");
     fs::write(one.join(".git/agentlock.toml"), "[store]\nscope = \"repository\"\n").unwrap();
     a.ok(["acquire", "src/b"]);
     w.expect(1, ["acquire", "src/b"]).err_has(&["held by A"]);

@@ -146,7 +146,7 @@ fn an_expired_lease_is_not_revived_by_a_heartbeat() {
     a.let_expire("src/a");
     let refused = a.json(3, ["renew", "src/a"]);
     assert_eq!(refused.error.unwrap().kind, "expired", "another error than for what was never there");
-    a.expect(3, ["renew", "src/a"]).err_has(&["your lease has expired"]);
+    a.expect(3, ["renew", "src/a"]).err_has(&["your lease expired"]);
     assert_eq!(a.holder_of("src/a"), None);
 }
 

@@ -79,9 +79,12 @@ pub(crate) fn pages() -> Vec<Page> {
 impl Page {
     /// The page that is meant: a command, with or without what stands before it, and with a section where there are two.
     pub(crate) fn named(words: &[String]) -> Option<Self> {
-        let asked = words.join("-");
+        let asked = words.join("-").replace(' ', "-");
         let asked = asked.strip_prefix("git-agentlock-").unwrap_or(&asked);
         let asked = asked.strip_suffix(".1").unwrap_or(asked);
+        let tree = Cli::command();
+        // By another name of it too.
+        let asked = tree.find_subcommand(asked).map_or(asked, Command::get_name);
         pages().into_iter().find(|page| page.topic() == asked || (page.path.is_empty() && asked.is_empty()))
     }
 

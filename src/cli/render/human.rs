@@ -94,11 +94,11 @@ pub(crate) fn lost(loss: &Loss) -> String {
             format!("you hold no lease on it alone; your lease on {} covers it", area.resource)
         }
         Loss::Expired(lease) => {
-            format!("your lease has expired at {} ({} ago)", moment(lease.expires_at), length(lease.remaining_ms))
+            format!("your lease expired at {} ({} ago)", moment(lease.expires_at), length(lease.remaining_ms))
         }
         Loss::OtherToken(lease) => {
             format!(
-                "it is not the lease with that token; you hold it since {} with token {}",
+                "it is not the lease with that token; you have held it since {} with token {}",
                 moment(lease.acquired_at),
                 lease.token
             )
