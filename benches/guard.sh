@@ -7,10 +7,7 @@ runs=${1:-100}
 # A repository of $1 files, of which each is staged with a change; lists of leases of somebody else: on staged files (what the guard refuses) and
 # on files that are not staged (what it lets pass).
 make() {
-    git init -q "$scratch/$1"
-    cd "$scratch/$1"
-    git config user.name bench
-    git config user.email bench@example.invalid
+    repository "$1"
     python3 - "$1" <<'PY'
 import os, sys
 for i in range(int(sys.argv[1])):
@@ -18,7 +15,7 @@ for i in range(int(sys.argv[1])):
     os.makedirs(d, exist_ok=True)
     open(f"{d}/f{i}", "w").write(f"{i}\n")
 PY
-    git add . && git commit -qm init
+    git add . && git commit -qm files
     find d* -type f | while read -r file; do echo x >>"$file"; done
     git add -u
     git ls-files | sort -R --random-source=/dev/zero >"$scratch/files"

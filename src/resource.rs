@@ -188,6 +188,18 @@ pub enum Project {
     Outside,
 }
 
+impl Project {
+    /// What tells it from other projects of its store, for people and scripts; `None` where the store's place or an absolute path tells.
+    #[must_use]
+    pub fn label(&self) -> Option<&BStr> {
+        match self {
+            Self::Implicit | Self::Outside => None,
+            Self::GitDir(path) => Some(path.as_bstr()),
+            Self::Label(label) => Some(label.as_str().into()),
+        }
+    }
+}
+
 /// Where a resource's name is to be understood. Resources of different scopes never overlap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {

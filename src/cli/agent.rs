@@ -111,11 +111,19 @@ impl Desk {
 
     /// Takes all files of an edit or none. Files that cannot be locked by anybody are let through.
     fn edit(&mut self, paths: &[String]) -> Verdict {
-        let told = self.owner().and_then(|owner| match &owner {
-            Some(name) => self.take(name, paths).map(|outcome| (owner, outcome)),
-            None => self.look(paths).map(|outcome| (owner, outcome)),
+        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask);
+        let told = context.and_then(|context| {
+            let owner = self.owner()?;
+            let outcome = match &owner {
+                Some(name) => self.take(&context, name, paths)?,
+                None => self.look(&context, paths)?,
+            };
+            self.keep_on_in(&context);
+            Ok((owner, outcome))
         });
-        self.keep_on();
+        if told.is_err() {
+            self.keep_on();
+        }
         match told {
             Ok((owner, Outcome::Held(conflicts))) => {
                 Verdict::Deny(text::refused(&conflicts, owner.as_ref(), &self.absolute(paths)))
@@ -147,10 +155,9 @@ impl Desk {
     }
 
     /// What is in the way of somebody without a name, who can take nothing.
-    fn look(&self, paths: &[String]) -> Result<Outcome, Failure> {
-        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
+    fn look(&self, context: &Context, paths: &[String]) -> Result<Outcome, Failure> {
         let mut conflicts = Vec::new();
-        for all in by_store(&context, paths)? {
+        for all in by_store(context, paths)? {
             let Some(first) = all.first() else { continue };
             let store = context.one_store(&all)?;
             let wants: Vec<Resource> = all.iter().map(|one| one.resource.clone()).collect();
@@ -164,9 +171,8 @@ impl Desk {
     }
 
     /// Takes all files, or none.
-    fn take(&mut self, owner: &Owner, paths: &[String]) -> Result<Outcome, Failure> {
-        let context = Context::new(self.base.as_deref(), OnBadPolicy::Refuse, self.umask)?;
-        let stores = by_store(&context, paths)?;
+    fn take(&mut self, context: &Context, owner: &Owner, paths: &[String]) -> Result<Outcome, Failure> {
+        let stores = by_store(context, paths)?;
         let mut taken: Vec<Taken<'_>> = Vec::new();
         for all in &stores {
             let Some(first) = all.first() else { continue };
@@ -185,11 +191,11 @@ impl Desk {
                 }
                 Err(error) => Err(Failure::from(error)),
             };
-            give_back(&context, owner, &taken);
+            give_back(context, owner, &taken);
             return outcome;
         }
         self.notes.extend(context.take_warnings().into_iter().map(|warning| format!("warning: {warning}")));
-        let outcome = self.out_of_date(&context, owner, &taken).map_or(Outcome::Free, Outcome::OutOfDate);
+        let outcome = self.out_of_date(context, owner, &taken).map_or(Outcome::Free, Outcome::OutOfDate);
         Ok(outcome)
     }
 

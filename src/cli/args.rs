@@ -92,11 +92,16 @@ impl Cli {
     }
 
     fn parse_as(command: clap::Command, arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let mut whole = Global::augment_args(clap::Command::new("git-agentlock")).subcommand(command);
+        let mut whole = Self::only(command);
         let parsed = whole.try_get_matches_from_mut(arguments).and_then(|matches| Self::from_arg_matches(&matches));
         // The process is to end soon: to take all that apart is of use to nobody.
         std::mem::forget(whole);
         parsed
+    }
+
+    /// The program as if it had this one command.
+    fn only(command: clap::Command) -> clap::Command {
+        Global::augment_args(clap::Command::new("git-agentlock")).subcommand(command)
     }
 }
 
@@ -231,7 +236,7 @@ mod tests {
         let mut count = 0;
         for name in all {
             let Some(command) = Command::alone(name) else { continue };
-            let mut alone = Global::augment_args(clap::Command::new("git-agentlock")).subcommand(command);
+            let mut alone = Cli::only(command);
             alone.build();
             let arguments = |whole: &clap::Command| {
                 let command = whole.find_subcommand(name).unwrap_or_else(|| panic!("{name}"));

@@ -124,7 +124,7 @@ impl Here<'_> {
     ) -> Result<Output, Failure> {
         let context = Context::new(self.global.directory.as_deref(), on_bad_policy, self.umask)?;
         let is_silent = self.global.quiet || self.global.json || self.waits;
-        let progress = if is_silent { Progress::none() } else { Progress::of(self.name) };
+        let progress = (!is_silent).then(|| Progress::of(self.name));
         let mut output = command(&context)?;
         drop(progress);
         output.warnings.splice(0..0, context.take_warnings());

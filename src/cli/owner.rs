@@ -34,6 +34,11 @@ pub(crate) fn of(option: Option<&OsStr>) -> Result<Option<KnownOwner>, Failure> 
     session.map(|(id, tool, name)| known_owner(id, tool, name)).transpose()
 }
 
+/// Who one is, for who only looks: a name that cannot be used is none.
+pub(crate) fn own() -> Option<Owner> {
+    Some(of(None).ok()??.owner)
+}
+
 /// The owner that `AGENTLOCK_OWNER` names; `Ok(None)` when it is not set.
 pub(crate) fn by_variable() -> Result<Option<Owner>, Failure> {
     let known = variable("AGENTLOCK_OWNER").map(|name| known_owner(name, "", "AGENTLOCK_OWNER")).transpose()?;

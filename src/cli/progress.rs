@@ -11,13 +11,16 @@ use std::{
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Told of until this is dropped.
-pub(super) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+pub(super) struct Progress {
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Progress {
     /// `name`: of the command that is at work.
-    pub(super) fn of(name: &'static str) -> Self {
+    pub(super) fn of(name: &'static str) -> Option<Self> {
         if !io::stderr().is_terminal() {
-            return Self(None);
+            return None;
         }
         let (done, is_done) = mpsc::channel();
         let tell = move || {
@@ -34,19 +37,14 @@ impl Progress {
             }
         };
         // Without a thread it is done in silence.
-        Self(Builder::new().spawn(tell).ok().map(|thread| (done, thread)))
-    }
-
-    pub(super) fn none() -> Self {
-        Self(None)
+        let thread = Builder::new().spawn(tell).ok()?;
+        Some(Self { done: Some(done), thread: Some(thread) })
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some((done, thread)) = self.0.take() {
-            drop(done);
-            let _ = thread.join();
-        }
+        drop(self.done.take());
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agent_session::{Session, refusal},
-    sandbox::{Agent, Sandbox, store_of},
+    sandbox::{Agent, Sandbox, end_of, store_of},
 };
 
 /// Those that tell what they read.
@@ -326,6 +326,53 @@ fn nothing_is_undone_by_agents_that_edit_what_they_have_read_a_while_ago() {
     lines.sort_unstable();
     lines.dedup();
     assert_eq!((lines.len(), text.lines().count()), (3 * LINES, 3 * LINES), "{text}");
+}
+
+/// The repository in which an agent works, while it edits in another one.
+#[test]
+fn an_agent_keeps_its_leases_at_home_while_it_edits_elsewhere() {
+    let (sandbox, home) = Sandbox::with_repo();
+    let elsewhere = sandbox.repo("elsewhere");
+    let one = Session::new(&sandbox, &home, "claude-code", "s-1");
+    let look = || renewals(&sandbox.nobody(&home));
+    one.edits("src/a");
+    let is_renewed = |act: &dyn Fn()| {
+        let before = look();
+        make_due(&home);
+        act();
+        assert_ne!(look(), before, "renewed");
+    };
+    is_renewed(&|| one.edits(elsewhere.join("src/b")));
+    is_renewed(&|| drop(one.reads(elsewhere.join("src/b"))));
+}
+
+/// To open it would let the one at its other end go on, into nothing.
+#[test]
+fn a_pipe_is_not_opened_to_look_at_it() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let one = Session::new(&sandbox, &repo, "claude-code", "s-1");
+    assert!(sandbox.command("mkfifo", &repo).arg("pipe").status().unwrap().success());
+    let mut writer = sandbox.command("sh", &repo).args(["-c", "echo waited >pipe; touch written"]).spawn().unwrap();
+    one.reads("pipe");
+    one.try_edit("pipe").err_has(&["pipe cannot be looked at: it is not a regular file"]);
+    assert!(writer.try_wait().unwrap().is_none() && !repo.join("written").exists(), "it waits still");
+    assert_eq!(fs::read_to_string(repo.join("pipe")).unwrap(), "waited\n");
+    assert!(end_of(&mut writer).success());
+}
+
+/// The leases are given back before; what is remembered is no reason to keep a tool from ending.
+#[test]
+fn the_end_of_a_session_waits_no_longer_for_its_memory_than_any_other_call() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let one = Session::new(&sandbox, &repo, "claude-code", "s-1");
+    one.edits("src/a");
+    let mutex = fs::File::options().write(true).open(sessions_of(&repo).join("mutex")).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "somebody who does not let it go")]
+    mutex.lock().unwrap();
+    let ran = one.send("SessionEnd", &json!({"reason": "exit"}));
+    mutex.unlock().unwrap();
+    ran.err_has(&["was busy for 1 s"]);
+    assert_eq!(sandbox.nobody(&repo).listed(), [""; 0]);
 }
 
 #[test]

@@ -34,17 +34,21 @@ fn a_table_is_as_wide_as_its_terminal() {
     let a = sandbox.agent(&repo, "A");
     let path = "crates/server/src/authentication/session/handler.rs";
     a.ok(["acquire", path, "--reason", "moving the session out of the handler"]);
-    assert!(a.ok(["list"]).out().contains(path), "whole where it is no terminal");
-    fs::write(repo.join("list.sh"), format!("while ! [ -e go-on ]; do sleep 0.01; done; exec {BINARY} list\n"))
-        .unwrap();
-    let terminal = Terminal::start(&a, &["sh", "list.sh"]);
-    let size = Winsize { ws_row: 24, ws_col: 72, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&terminal.master, size).unwrap();
-    fs::write(repo.join("go-on"), "").unwrap();
-    terminal.shows("handler.rs", 1);
-    terminal.shows("\n", 2);
-    let seen = terminal.seen();
-    let row = seen.lines().find(|line| line.contains("handler.rs")).unwrap().trim_end();
-    assert!(row.len() <= 72 && row.contains("..") && row.contains("#####"), "{seen}");
-    assert_eq!(terminal.end(), 0);
+    let b = sandbox.agent(&repo, "B");
+    for (words, what) in [("list", "#####"), ("", "A, ")] {
+        let told = b.ok(words.split_whitespace()).out();
+        assert!(told.contains(path) && told.contains("out of the handler"), "whole where it is no terminal: {told}");
+        let script = format!("while ! [ -e go-on ]; do sleep 0.01; done; {BINARY} {words}; echo end\n");
+        fs::write(repo.join("show.sh"), script).unwrap();
+        let terminal = Terminal::start(&b, &["sh", "show.sh"]);
+        let size = Winsize { ws_row: 24, ws_col: 72, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal.master, size).unwrap();
+        fs::write(repo.join("go-on"), "").unwrap();
+        terminal.shows("end\r\n", 1);
+        let seen = terminal.seen();
+        let row = seen.lines().find(|line| line.contains("handler.rs")).unwrap().trim_end();
+        assert!(row.len() <= 72 && row.contains("..") && row.contains(what), "{seen}");
+        assert_eq!(terminal.end(), 0);
+        fs::remove_file(repo.join("go-on")).unwrap();
+    }
 }

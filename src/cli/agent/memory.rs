@@ -132,15 +132,21 @@ impl Desk {
             let shelf = Shelf { store: &store, policy, project: &first.resource.scope.project };
             self.settle(&context, &shelf, owner, &mut change);
         }
-        self.keep_on();
+        self.keep_on_in(&context);
         Ok(())
     }
 
     /// Renews what an agent holds where it works, unless that has been done where the files are that it works on.
     pub(super) fn keep_on(&mut self) {
-        let context = Context::new(self.base.as_deref(), OnBadPolicy::Warn, self.umask);
-        let kept = context.and_then(|context| self.try_to_keep_on(&context));
-        if let Err(failure) = kept
+        match Context::new(self.base.as_deref(), OnBadPolicy::Warn, self.umask) {
+            Ok(context) => self.keep_on_in(&context),
+            Err(failure) => self.notes.push(text::not_renewed(&failure.message)),
+        }
+    }
+
+    /// The same, for who knows already where that is.
+    pub(super) fn keep_on_in(&mut self, context: &Context) {
+        if let Err(failure) = self.try_to_keep_on(context)
             && failure.kind != Kind::NoRepository
         {
             self.notes.push(text::not_renewed(&failure.message));

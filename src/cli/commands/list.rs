@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
         Some(name) => owner::of(Some(name))?.map(|known| known.owner),
         None => None,
     };
-    let own = owner::of(None).ok().flatten().map(|known| known.owner);
+    let own = owner::own();
     let whole = context.whole()?;
     let policy = &whole.policy;
     let listing = context.locks(&whole.store, &policy.policy).list()?;
@@ -97,7 +97,7 @@ fn for_scripts(leases: &[Lease], with_project: bool) -> Vec<u8> {
         bytes
             .extend_from_slice(format!("{state}\t{owner}\t{}\t{}\t{kind}\t", lease.token, lease.expires_at).as_bytes());
         if with_project {
-            bytes.extend_from_slice(project(&lease.resource.scope.project));
+            bytes.extend_from_slice(lease.resource.scope.project.label().unwrap_or_default());
             bytes.push(b'\t');
         }
         bytes.extend_from_slice(work_tree);
@@ -106,15 +106,6 @@ fn for_scripts(leases: &[Lease], with_project: bool) -> Vec<u8> {
         bytes.push(0);
     }
     bytes
-}
-
-/// Empty for the repository that the store lies in, and outside of any.
-fn project(project: &Project) -> &[u8] {
-    match project {
-        Project::Implicit | Project::Outside => b"",
-        Project::GitDir(path) => path,
-        Project::Label(label) => label.as_bytes(),
-    }
 }
 
 fn kind(resource: &Resource) -> &'static str {

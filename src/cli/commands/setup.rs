@@ -80,8 +80,11 @@ fn tell(output: &mut Output, done: &[(&Item, &'static str)], dry_run: bool) {
         }
     }
     for (line, count) in told {
-        let count = if line.starts_with(MAN_PAGES) { format!("{count} ") } else { String::new() };
-        let _ = writeln!(output.text, "{count}{line}");
+        let line = match line.strip_prefix(MAN_PAGES) {
+            Some(rest) => format!("{count} man page{}{rest}", if count == 1 { "" } else { "s" }),
+            None => line,
+        };
+        let _ = writeln!(output.text, "{line}");
     }
     if output.text.is_empty() && output.failures.is_empty() {
         output.text.push_str("nothing to take out\n");

@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context) -> Result<Output, Failure> {
         whole => whole?,
     };
     // Who one is says whose leases are shown first; without a name all are somebody's.
-    let own = owner::of(None).ok().flatten().map(|known| known.owner);
+    let own = owner::own();
     let listing = context.locks(&whole.store, &whole.policy.policy).list()?;
     let leases: Vec<Lease> =
         listing.leases.into_iter().filter(|lease| whole.is_meant(&lease.resource, false)).collect();

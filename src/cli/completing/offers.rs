@@ -121,8 +121,7 @@ impl World {
 
     /// Who there is: oneself, and whoever has a record here.
     pub(super) fn owners(&self, current: &str) -> Vec<Offer> {
-        let mut owners: Vec<String> =
-            owner::of(None).ok().flatten().map(|own| own.owner.as_str().to_owned()).into_iter().collect();
+        let mut owners: Vec<String> = owner::own().map(|own| own.as_str().to_owned()).into_iter().collect();
         let own = owners.len();
         if let Some((_, whole)) = self.context() {
             let records = whole.store.glimpse(&mut || (self.is_over)());

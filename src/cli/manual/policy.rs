@@ -1,8 +1,8 @@
 //! The page of the policy file, made from the built-in policy: its comments are the text.
 
-use super::roff::Text;
+use git_agentlock::policy;
 
-const POLICY: &str = include_str!("../../../config/policy.toml");
+use super::roff::Text;
 
 const LAYERS: &str = "Every value comes from the last of these that gives it:";
 
@@ -106,7 +106,8 @@ impl Reader {
 
 /// The built-in policy behind its head, piece by piece. A key that is commented out has no default.
 fn parts() -> Vec<Part> {
-    let body = POLICY.split_once("\n\n").map_or(POLICY, |(_, body)| body);
+    let whole = policy::embedded();
+    let body = whole.split_once("\n\n").map_or(whole, |(_, body)| body);
     let mut reader = Reader::default();
     for line in body.lines() {
         let bare = line.strip_prefix('#').map_or(line, str::trim_start);
@@ -150,33 +151,21 @@ mod tests {
             .flatten()
             .map(|key| key.split(' ').next().unwrap().to_owned())
             .collect();
-        for key in [
-            "default",
-            "min",
-            "max",
-            "keep-expired",
-            "paths",
-            "resources",
-            "fsync",
-            "scope",
-            "dir",
-            "project",
-            "mode",
-            "require",
-            "lost-leases",
-            "on-error",
-        ] {
+        let given = policy::load(Vec::new()).policy.entries();
+        assert!(given.len() > 8, "{given:?}");
+        let given = given.iter().map(|entry| entry.key.rsplit('.').next().unwrap());
+        for key in given.chain(["paths", "resources", "dir", "project"]) {
             assert!(explained.iter().any(|explained| explained == key), "{key}: {explained:?}");
         }
     }
 
     #[test]
     fn the_example_is_a_policy() {
-        let layer = git_agentlock::policy::LayerSource {
-            kind: git_agentlock::policy::LayerKind::Committed,
+        let layer = policy::LayerSource {
+            kind: policy::LayerKind::Committed,
             path: "example".into(),
             text: Ok(EXAMPLE.as_bytes().to_vec()),
         };
-        assert_eq!(git_agentlock::policy::load(vec![layer]).problems.len(), 0);
+        assert_eq!(policy::load(vec![layer]).problems.len(), 0);
     }
 }

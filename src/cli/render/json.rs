@@ -125,18 +125,10 @@ pub(crate) struct PlaceDoc {
     project: Option<String>,
 }
 
-fn project_text(project: &Project) -> Option<String> {
-    match project {
-        Project::Implicit | Project::Outside => None,
-        Project::GitDir(path) => Some(String::from_utf8_lossy(path).into_owned()),
-        Project::Label(label) => Some(label.clone()),
-    }
-}
-
 impl From<&git_agentlock::resource::Resource> for ResourceDoc {
     fn from(resource: &git_agentlock::resource::Resource) -> Self {
         let scope = &resource.scope;
-        let project = project_text(&scope.project);
+        let project = scope.project.label().map(ToString::to_string);
         let place = |path: &RepoPath| {
             let root = if scope.project == Project::Outside && cfg!(not(windows)) { "/" } else { "" };
             let text = match std::str::from_utf8(path.as_bytes()) {

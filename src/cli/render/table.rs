@@ -5,7 +5,6 @@ use anstyle::{AnsiColor, Style};
 use git_agentlock::{
     clock::Timestamp,
     locks::{Lease, State},
-    resource::Project,
 };
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -96,7 +95,8 @@ pub(crate) fn leases(
             row.insert(2, git_agentlock::text::escape(&lease.resource.scope.work_tree));
         }
         if with_project {
-            row.insert(2, project_name(&lease.resource.scope.project));
+            let label = lease.resource.scope.project.label();
+            row.insert(2, label.map_or_else(|| "-".to_owned(), |label| git_agentlock::text::escape(label)));
         }
         rows.push(row);
         styles.push(style);
@@ -114,15 +114,6 @@ pub(crate) fn leases(
     }
     let styles = std::iter::once(Style::new()).chain(styles);
     table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
-}
-
-/// What a project is called, so that equal paths of two can be told apart.
-pub(crate) fn project_name(project: &Project) -> String {
-    match project {
-        Project::Implicit | Project::Outside => "-".to_owned(),
-        Project::GitDir(path) => git_agentlock::text::escape(path),
-        Project::Label(label) => label.clone(),
-    }
 }
 
 /// Shortens what does not fit: reasons at their ends, all else in the middle.

@@ -94,7 +94,7 @@ impl<'s> Section<'s> {
         let mut shards = BTreeMap::new();
         let wanted: BTreeSet<Shard> = match read.all {
             true => Shard::all().collect(),
-            false => read.own.iter().map(|key| Names::of(*key).shard).collect(),
+            false => read.own.iter().map(|key| Shard::of(*key)).collect(),
         };
         let mut left_alone = BTreeMap::new();
         for shard in wanted {
@@ -112,7 +112,7 @@ impl<'s> Section<'s> {
 
     fn decide_and_apply(&mut self, read: &ReadSet, decision: &mut dyn Decide) -> Result<Outcome, StoreError> {
         let mut view = self.root.view(read, true)?;
-        view.retain(|key| !self.left_alone.contains_key(&Names::of(key).shard));
+        view.retain(|key| !self.left_alone.contains_key(&Shard::of(key)));
         for _ in 0..ROUNDS {
             let mut plan = decision.decide(&view);
             if plan.changes.is_empty() {
@@ -138,14 +138,14 @@ impl<'s> Section<'s> {
     fn may_do_shared(&self, plan: &Plan) -> bool {
         plan.changes.iter().all(|change| {
             let is_area_put = matches!(change, Change::Put { record, .. } if record.resource.is_area());
-            !is_area_put && self.shards.contains_key(&Names::of(change.key()).shard)
+            !is_area_put && self.shards.contains_key(&Shard::of(change.key()))
         })
     }
 
     /// With the exclusive mutex nobody else is in any shard, so their order does not matter.
     fn lock_further_shards(&mut self, plan: &Plan) -> Result<(), StoreError> {
         for change in &plan.changes {
-            let shard = Names::of(change.key()).shard;
+            let shard = Shard::of(change.key());
             if !self.shards.contains_key(&shard)
                 && let Some(locked) = LockedShard::lock(&mut self.root, shard, true, self.modes, self.store.patience)?
             {
@@ -166,7 +166,7 @@ impl<'s> Section<'s> {
         let at = plan.at;
         for change in &mut plan.changes {
             let Change::Put { record, token: TokenRule::Fresh } = change else { continue };
-            let shard = Names::of(record.resource.key()).shard;
+            let shard = Shard::of(record.resource.key());
             let Some(locked) = self.shards.get(&shard) else { continue };
             let ledger: &mut Ledger = ledgers.entry(shard).or_insert_with(|| locked.ledger());
             // The decision leaves the token of the record it replaces in place.

@@ -135,7 +135,7 @@ impl FileStore {
         }
         let path = root.dir.path_of(QUARANTINE);
         let (quarantine, _) = root.dir.ensure_sub(QUARANTINE, modes).map_err(|error| not_a_directory(&path, error))?;
-        let names = super::Names::of(key);
+        let names = super::layout::Names::of(key);
         let shard = root.dir.sub(&names.shard.dir_name()).map_err(io_error("open the directory", root.dir.path()))?;
         let name = format!("{}-{}.lock", at.millis(), key.to_hex());
         let moved = shard.move_to(&names.record, &quarantine, &name);

@@ -252,7 +252,5 @@ pub(super) fn read_on(file: &File, start: &[u8], limit: usize) -> io::Result<Vec
 
 /// Reads at most `limit` bytes and one more, by which the caller sees that there is more.
 pub(super) fn read_up_to(file: &File, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(1024);
-    file.take(limit.saturating_add(1) as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_on(file, &[], limit)
 }

@@ -37,6 +37,11 @@ impl Shard {
         "0123456789abcdef".chars().map(Self)
     }
 
+    /// Where a key's record is.
+    pub(super) fn of(key: ResourceKey) -> Self {
+        Self(key.to_hex().chars().next().unwrap_or('0'))
+    }
+
     pub(super) fn dir_name(self) -> String {
         self.0.to_string()
     }
@@ -61,12 +66,8 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(key: ResourceKey) -> Self {
         let hex = key.to_hex();
-        let (first, rest) = hex.split_at(1);
-        Self {
-            shard: Shard(first.chars().next().unwrap_or('0')),
-            record: record_name(key),
-            temp: format!("{TEMP}{rest}"),
-        }
+        let (_, rest) = hex.split_at(1);
+        Self { shard: Shard::of(key), record: [rest, RECORD].concat(), temp: [TEMP, rest].concat() }
     }
 }
 

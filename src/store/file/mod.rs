@@ -35,7 +35,7 @@ use std::{
 use self::{
     dir::{Dir, Modes, Open},
     disk::io_error,
-    layout::{FORMAT, NEWER, Names, Shard, key_of},
+    layout::{FORMAT, NEWER, Shard, key_of, record_name},
     scan::Listed,
 };
 use super::{Access, Committed, Decide, JournalLine, Past, ReadSet, Seen, Store, StoreError, Ticket, Unreadable, View};
@@ -268,11 +268,10 @@ impl Root {
     }
 
     fn read(&self, key: ResourceKey) -> Result<Option<Seen>, StoreError> {
-        let names = Names::of(key);
         // One name after the other, since only the last of a path is kept from being followed as a link.
-        let shard = names.shard.dir_name();
+        let shard = Shard::of(key).dir_name();
         match self.dir.sub(&shard) {
-            Ok(dir) => read_record(&dir, &names.record, key),
+            Ok(dir) => read_record(&dir, &record_name(key), key),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => unreadable_shard(self.dir.path_of(&shard), &error).map(Some),
         }
