@@ -6,7 +6,8 @@
 use std::{io, process::Child};
 
 use git_agentlock::run::{Came, Command, Ending, Kin, Notice, Relay, Sender, Woken};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgid, getpid, getppid, getsid, kill_process, waitid};
+use nix::unistd::{getpgrp, getppid, getsid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGTSTP};
 
 use super::{catcher::Catcher, child};
@@ -45,11 +46,13 @@ impl<'w> Ward<'w> {
     }
 
     fn kin(&self) -> Kin {
-        let own = getpgid(None);
+        // All of these are 0 where they are outside of our PID namespace, which rustix' functions take for impossible. A group outside can only be
+        // inherited, so two of them are the same.
+        let child = nix::unistd::Pid::from_raw(self.pid.as_raw_pid());
         Kin {
-            in_our_group: own.is_ok() && getpgid(Some(self.pid)) == own,
-            leads_session: getsid(None) == Ok(getpid()),
-            parent: Pid::as_raw(getppid()),
+            in_our_group: nix::unistd::getpgid(Some(child)) == Ok(getpgrp()),
+            leads_session: getsid(None).is_ok_and(|leader| leader == nix::unistd::getpid()),
+            parent: getppid().as_raw(),
         }
     }
 
@@ -146,8 +149,8 @@ fn end_of(_: Pid) -> Option<rustix::fd::OwnedFd> {
     None
 }
 
-/// Whether our process group is the one that the terminal listens to.
+/// Whether our process group is the one that the terminal listens to. Groups outside of our PID namespace cannot be told apart: then it is not.
 fn is_in_front() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
-    rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| getpgid(None) == Ok(group))
+    nix::unistd::tcgetpgrp(&terminal).is_ok_and(|group| group.as_raw() != 0 && group == getpgrp())
 }

@@ -89,15 +89,36 @@ fn a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease() {
     }
 }
 
+/// Runs a test of this file in surroundings that a command makes for it.
+#[track_caller]
+fn passes_under(surroundings: &[&str], test: &str) {
+    let itself = std::env::current_exe().unwrap();
+    let mut command = Command::new(surroundings[0]);
+    command.args(&surroundings[1..]).arg(itself).args(["--exact", &format!("cli_run_signals::{test}")]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(end_of(&mut child).success(), "{test}");
+}
+
 /// A shell starts its background jobs so, and `nohup` what it is given.
 #[test]
 fn these_tests_do_not_depend_on_what_is_ignored_where_they_were_started() {
-    let itself = std::env::current_exe().unwrap();
-    let test = "cli_run_signals::a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease";
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP INT QUIT TERM USR1 CHLD; exec \"$@\"", "sh"]).arg(itself).args(["--exact", test]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    assert!(end_of(&mut child).success());
+    let ignoring = ["sh", "-c", "trap '' HUP INT QUIT TERM USR1 CHLD; exec \"$@\"", "sh"];
+    passes_under(&ignoring, "a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease");
+}
+
+/// As sandboxes and containers have it: there our process group, session and parent have no numbers.
+#[test]
+#[ignore = "needs root and PID namespaces"]
+fn signals_are_passed_on_where_the_process_group_is_that_of_somebody_outside_of_our_pid_namespace() {
+    for test in [
+        "each_signal_is_passed_on_once",
+        "a_command_that_dies_of_a_signal_passed_on_leaves_its_code_and_no_lease",
+        "two_interrupts_leave_no_orphan_and_no_lease",
+        "what_is_ignored_is_ignored_by_the_command_too",
+        "a_stopped_command_keeps_its_lease_where_nobody_would_continue_us",
+    ] {
+        passes_under(&["unshare", "--pid", "--fork", "--kill-child"], test);
+    }
 }
 
 #[test]
