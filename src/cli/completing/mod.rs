@@ -1,7 +1,7 @@
 //! What could stand at the cursor of a command line, for the shells' completion.
 //!
 //! The scripts in `completions/` hand the command line over and show what comes back; all that has to be known is known here. clap's own engine
-//! walks the command tree; what exists right now (leases, owners, named things, files) is in [`offers`]. Whoever presses TAB waits, so nothing
+//! walks the command tree; what exists right now (leases, owners, named things, files) is in [`offers`]. Whoever presses TAB waits, so little
 //! is read once the time is up, and nothing that goes wrong is ever told.
 
 mod line;
@@ -12,7 +12,10 @@ mod words;
 use std::{
     ffi::OsString,
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -21,6 +24,8 @@ use super::environment;
 
 /// For how long leases and directories are read. People notice 150 ms; what is left is for starting and for the shell.
 const TIME_TO_READ: Duration = Duration::from_millis(80);
+/// So many leases or entries of a directory are read however late it is: what is few is not left out because the machine was busy.
+const READ_ANYWAY: usize = 500;
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -79,9 +84,15 @@ pub(crate) fn answer(shell: Shell, asked: &[OsString]) -> String {
 
 fn offers_for(ours: Ours) -> Vec<Offer> {
     let end = Instant::now().checked_add(TIME_TO_READ);
-    let is_over = move || end.is_some_and(|end| Instant::now() >= end);
+    let is_over = is_over(move || end.is_some_and(|end| Instant::now() >= end));
     let world = World::of(&ours.words, ours.directory, Box::new(is_over));
     tree::offers(&ours.words, &Arc::new(world))
+}
+
+/// Whether reading is to end, asked before each thing that is read.
+fn is_over(time_is_up: impl Fn() -> bool) -> impl Fn() -> bool {
+    let asked = AtomicUsize::new(0);
+    move || asked.fetch_add(1, Ordering::Relaxed) >= READ_ANYWAY && time_is_up()
 }
 
 fn alias(dir: &Path, name: &str) -> Option<Vec<OsString>> {
@@ -98,4 +109,15 @@ fn to_os_string(bytes: Vec<u8>) -> Option<OsString> {
 #[cfg(not(unix))]
 fn to_os_string(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_few_is_read_however_late_it_is() {
+        let is_over = is_over(|| true);
+        assert_eq!((0..2 * READ_ANYWAY).take_while(|_| !is_over()).count(), READ_ANYWAY);
+    }
 }
