@@ -1,4 +1,5 @@
-//! The version with the commit that it was built from, where that can be told: from git, or from what `cargo package` has written down.
+//! The version with the commit that it was built from, where that can be told: from git, or from what `cargo package` has written down. And the order
+//! of the functions in the program, where the linker can be told: see `link/generate.py`.
 //!
 //! Only for release builds: a debug build would be compiled anew after each commit.
 
@@ -12,6 +13,25 @@ fn main() {
     let commit = if env::var("PROFILE").is_ok_and(|profile| profile == "release") { commit() } else { None };
     let shown = commit.map(|commit| format!("{version} ({commit})")).unwrap_or(version);
     println!("cargo:rustc-env=AGENTLOCK_VERSION={shown}");
+    if is_ordered() {
+        let script = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("link/order.ld");
+        println!("cargo:rerun-if-changed={}", script.display());
+        for argument in ["-T", &script.to_string_lossy()] {
+            println!("cargo:rustc-link-arg-bins={argument}");
+        }
+    }
+}
+
+/// Only where everything else about linking is as `.cargo/config.toml` has it: another linker may not know such scripts, and must not fail for it.
+fn is_ordered() -> bool {
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found.split(',').any(|found| found == value));
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let other_linker = env::var_os("RUSTC_LINKER").is_some() || flags.contains("fuse-ld") || flags.contains("linker");
+    is("PROFILE", "release")
+        && is("CARGO_CFG_TARGET_OS", "linux")
+        && is("CARGO_CFG_TARGET_ENV", "gnu")
+        && is("CARGO_CFG_TARGET_FEATURE", "crt-static")
+        && !other_linker
 }
 
 fn commit() -> Option<String> {
