@@ -9,7 +9,7 @@ git init -q "$scratch/repo"
 cd "$scratch/repo"
 
 measure() {
-    measured --warmup 5 --export-json "$scratch/result.json" "$lock completions zsh -- git agentlock $2 ''"
+    measured --warmup 5 "$lock completions zsh -- git agentlock $2 ''"
     python3 - "$scratch/result.json" "$1" "$3" <<'PY'
 import json, sys
 result = json.load(open(sys.argv[1]))["results"][0]

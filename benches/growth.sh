@@ -12,7 +12,7 @@ for leases in 0 1000 100000; do
         "$lock" acquire --pathspec-from-file "$scratch/paths" --ttl 1h --quiet
         sync
     fi
-    measured --warmup 20 --export-json "$scratch/result.json" \
+    measured --warmup 20 \
         --prepare true -n "git rev-parse" 'git rev-parse --git-common-dir' \
         --prepare true -n "check" "$lock check src/a" \
         --prepare "$lock release src/new --quiet" -n "acquire" "$lock acquire src/new" \
@@ -28,7 +28,7 @@ once "acquire of an area" "$lock" acquire other/
 once "check of an area" "$lock" check many2/
 once "release --all" "$lock" release --all --quiet
 runs=50
-measured --warmup 5 --export-json "$scratch/result.json" \
+measured --warmup 5 \
     -n "git rev-parse" 'git rev-parse --git-common-dir' \
     -n "list of an emptied store" "$lock list"
 echo "emptied:"

@@ -22,7 +22,7 @@ PY
 }
 
 measure() {
-    measured --ignore-failure --warmup 5 --export-json "$scratch/result.json" \
+    measured --ignore-failure --warmup 5 \
         -n "git rev-parse" 'git rev-parse --git-common-dir' \
         -n "git diff" 'git diff --cached --name-only' \
         -n "guard" "$lock guard"

@@ -15,9 +15,25 @@ trap 'rm -rf "$scratch"' EXIT
 export AGENTLOCK_OWNER=bench GIT_CONFIG_NOSYSTEM=1 HOME=$scratch
 unset AGENTLOCK_POLICY AGENTLOCK_GUARD AGENT_REGISTRY_LOCK_DIR XDG_CONFIG_HOME
 
-# hyperfine, heard only when it fails.
+# hyperfine, heard only when it fails. In rounds, so that what else the machine does for a while does not meet one command alone: the result has the
+# medians of all of them.
 measured() {
-    hyperfine --shell=none --runs "$runs" "$@" >/dev/null 2>"$scratch/told" || { cat "$scratch/told" >&2 && exit 1; }
+    local round rounds=10
+    ((runs >= 100)) || rounds=1
+    for ((round = 0; round < rounds; round++)); do
+        hyperfine --shell=none --runs $((runs / rounds)) --export-json "$scratch/round$round.json" "$@" >/dev/null 2>"$scratch/told" ||
+            { cat "$scratch/told" >&2 && exit 1; }
+    done
+    "$python" - "$scratch" "$rounds" <<'PY'
+import json, statistics, sys
+scratch, rounds = sys.argv[1], int(sys.argv[2])
+merged, *others = [json.load(open(f"{scratch}/round{round}.json")) for round in range(rounds)]
+for position, result in enumerate(merged["results"]):
+    for other in others:
+        result["times"] += other["results"][position]["times"]
+    result["median"] = statistics.median(result["times"])
+json.dump(merged, open(f"{scratch}/result.json", "w"))
+PY
 }
 
 # The medians in hyperfine's file $1, each beside the first one.

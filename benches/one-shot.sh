@@ -26,7 +26,7 @@ payload PostToolUse Read "\"file_path\":\"$PWD/src/a\"" >"$scratch/read.json"
 payload PreToolUse Bash '"command":"make"' >"$scratch/shell.json"
 hook="sh -c 'exec $lock agent-hook claude-code <$scratch"
 
-measured --warmup 50 --export-json "$scratch/result.json" \
+measured --warmup 10 \
     --prepare true -n "git rev-parse" 'git rev-parse --git-common-dir' \
     --prepare true -n "true" '/bin/true' \
     --prepare true -n "flock FILE true" "flock $scratch/flock true" \
@@ -49,14 +49,14 @@ payload PreToolUse MultiEdit "\"edits\":[$files]" | "$lock" agent-hook claude-co
 [ "$("$lock" list | grep -c session/)" = 500 ]
 remembered=$(echo .git/agent-locks/v1/sessions/*.session)
 sed -E 's/"kept":\[([0-9]+),[0-9]+/"kept":[\1,0/g' "$remembered" >"$scratch/all-due"
-measured --warmup 20 --export-json "$scratch/result.json" \
+measured --warmup 20 \
     -n "git rev-parse" 'git rev-parse --git-common-dir' \
     -n "agent-hook, edit" "$hook/edit.json'" \
     -n "agent-hook, read" "$hook/read.json'" \
     -n "agent-hook, shell" "$hook/shell.json'"
 echo "beside 500 leases of the same session:"
 table "$scratch/result.json"
-runs=20 measured --warmup 2 --export-json "$scratch/result.json" \
+runs=20 measured --warmup 2 \
     --prepare true -n "git rev-parse" 'git rev-parse --git-common-dir' \
     --prepare "cp $scratch/all-due $remembered" -n "agent-hook, 500 renewed" "$hook/shell.json'"
 echo "when all of them are to be renewed:"
