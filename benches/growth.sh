@@ -27,9 +27,11 @@ once "list -z" "$lock" list -z
 once "acquire of an area" "$lock" acquire other/
 once "check of an area" "$lock" check many2/
 once "release --all" "$lock" release --all --quiet
-runs=50
+git init -q "$scratch/new"
+"$lock" -C "$scratch/new" acquire a --quiet
+"$lock" -C "$scratch/new" release a --quiet
 measured --warmup 5 \
-    -n "git rev-parse" 'git rev-parse --git-common-dir' \
+    -n "list of a new store" "$lock -C $scratch/new list" \
     -n "list of an emptied store" "$lock list"
 echo "emptied:"
 table "$scratch/result.json"

@@ -15,8 +15,8 @@ use git_agentlock::{
 };
 
 use crate::lib_world::{
-    Agents, Disk, Eventful, TTL_MS, area, failure, file, locks, noon, on_each_store, owner, prolong, record, renewed,
-    request, seen, ttl,
+    Agents, Disk, Eventful, TTL_MS, area, failure, file, in_one_shard, locks, noon, on_each_store, owner, prolong,
+    record, released, renewed, request, seen, ttl,
 };
 
 /// Somebody sits on the mutex for longer than the lease lasts: the renewal that waited for it is refused.
@@ -360,4 +360,28 @@ fn a_short_lease_ends_by_the_system_clock() {
     assert_eq!(locks.take("B", &what).stale_owner, Some(owner("A")));
     assert!(matches!(locks.ask("B", &[file("b")], TTL_MS), Acquired::Granted(_)));
     renewed(locks.renewal("B", &file("b"), None));
+}
+
+/// A directory that was once large stays large on some file systems, and is then not looked through; whatever comes into it is seen all the same.
+#[test]
+fn what_comes_into_a_shard_that_was_once_large_is_seen() {
+    let (disk, clock) = (Disk::new(), ManualClock::new(noon()));
+    let locks = locks(&disk.store, &clock);
+    let listed = || locks.list().expect("listed").leases.len();
+    let many = in_one_shard(1500);
+    locks.granted("A", &many);
+    assert_eq!(listed(), 1500);
+    locks.release_all(&owner("A"), &|_| true).expect("released");
+    assert_eq!(listed(), 0);
+    let shard = disk.shard(&many[0]);
+    let stays_large = fs::metadata(&shard).expect("there").len() >= 64 * 1024;
+    let noted = fs::metadata(shard.join("mutex")).expect("there").len();
+    assert_eq!(noted > 34, stays_large, "{noted} bytes");
+    for (round, what) in many.iter().take(3).enumerate() {
+        locks.granted("B", from_ref(what));
+        assert_eq!(listed(), 1, "round {round}");
+        assert!(matches!(locks.ask("C", &[area("")], TTL_MS), Acquired::Refused(_)), "round {round}");
+        released(locks.giving_back("B", what, None));
+        assert_eq!(listed(), 0, "round {round}");
+    }
 }

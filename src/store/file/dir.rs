@@ -30,6 +30,14 @@ pub(super) struct Stat {
     pub(super) id: FileId,
 }
 
+/// How large a directory is itself, and when something in it was made, removed or renamed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// As the file system counts; 0 where it does not tell.
+    pub(super) bytes: u64,
+    pub(super) changed_ns: i128,
+}
+
 /// Which file it is, whatever its name.
 pub(super) type FileId = (u64, u64);
 
@@ -87,7 +95,7 @@ mod unix {
 
     use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 
-    use super::{Dir, File, FileId, Modes, Open, Path, Stat, io};
+    use super::{Dir, Extent, File, FileId, Modes, Open, Path, Stat, io};
 
     const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -178,6 +186,14 @@ mod unix {
             return Some(retry(|| fs::syncfs(&self.fd)));
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             return None;
+        }
+
+        pub(in crate::store::file) fn extent(&self) -> io::Result<Extent> {
+            const NANOS: i128 = 1_000_000_000;
+            let stat = retry(|| fs::fstat(&self.fd))?;
+            let changed_ns =
+                i128::from(stat.st_mtime).saturating_mul(NANOS).saturating_add(i128::from(stat.st_mtime_nsec));
+            Ok(Extent { bytes: u64::try_from(stat.st_size).unwrap_or(0), changed_ns })
         }
 
         pub(in crate::store::file) fn exists(&self, name: &str) -> bool {

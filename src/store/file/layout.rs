@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! v1/gate  v1/mutex          flock only, never deleted, never replaced
-//! v1/a/mutex                 flock, and the shard's token counter and time of its next sweep
+//! v1/a/mutex                 flock, and the shard's token counter, time of its next sweep, and whether it was found empty
 //! v1/a/<63 hex>.lock         one record; the shard is the first of the key's 64 hex digits
 //! v1/a/tmp-<63 hex>          a record that is being written; left over when nobody holds the shard
 //! v1/journal.jsonl  v1/journal.1.jsonl

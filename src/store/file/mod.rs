@@ -23,6 +23,7 @@ mod queue;
 mod scan;
 mod sessions;
 mod shard;
+mod vacancy;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -252,6 +253,9 @@ impl Root {
                         continue;
                     }
                 };
+                if vacancy::is_vacant(&dir) {
+                    continue;
+                }
                 let dir = Arc::new(dir);
                 let list = |name: &str| {
                     let key = key_of(shard, name).filter(|key| !known.contains(key));

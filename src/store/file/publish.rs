@@ -8,11 +8,15 @@ use super::{
     disk::{io_error, write_new},
     journal,
     layout::{Names, Shard},
+    vacancy,
 };
 use crate::{
     resource::{Resource, ResourceKey},
     store::{Change, Committed, Event, JournalLine, Late, Plan, StoreError, TokenRule},
 };
+
+/// So many removals may have emptied shards that were large.
+const MANY: usize = 256;
 
 /// A record that is written and has no name yet, or a removal.
 pub(super) struct Step {
@@ -75,6 +79,7 @@ impl Section<'_> {
                 committed.tokens.insert(record.resource.key(), record.token);
             }
         }
+        self.note_vacancies(steps);
         self.write_history(plan, due, &committed);
         Ok(committed)
     }
@@ -117,6 +122,15 @@ impl Section<'_> {
             dir.sync().map_err(io_error("sync the directory", dir.path()))?;
         }
         Ok(())
+    }
+
+    /// After many removals: what a few of them leave of a large directory is not worth looking for.
+    fn note_vacancies(&self, steps: &[Step]) {
+        let removals = steps.iter().filter(|step| step.kind == StepKind::Remove);
+        if removals.clone().count() >= MANY {
+            let shards: BTreeSet<Shard> = removals.map(|step| step.names.shard).collect();
+            shards.iter().filter_map(|shard| self.shards.get(shard)).for_each(vacancy::note_if_vacant);
+        }
     }
 
     pub(super) fn still_in_place(&self) -> Result<(), StoreError> {

@@ -26,7 +26,7 @@ pub(super) struct LockedShard {
     pub(super) mutex: Mutex,
 }
 
-/// What the mutex file holds: two numbers of fixed width, written in place. What cannot be read counts as zero.
+/// What the mutex file begins with: two numbers of fixed width, written in place. What cannot be read counts as zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
     /// The highest token that was given out here.
@@ -63,10 +63,15 @@ impl LockedShard {
     }
 
     pub(super) fn ledger(&self) -> Ledger {
+        self.written_ledger().unwrap_or_default()
+    }
+
+    /// `None` when there is none that can be read.
+    pub(super) fn written_ledger(&self) -> Option<Ledger> {
         let mut text = [0; Ledger::WIDTH];
         let mut file = self.mutex.file();
         let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut text));
-        read.ok().and_then(|()| Ledger::parse(&text)).unwrap_or_default()
+        read.ok().and_then(|()| Ledger::parse(&text))
     }
 
     /// Writes the ledger; `durably` when nothing else would make the tokens grow after a power loss.
@@ -101,7 +106,7 @@ impl LockedShard {
 
 impl Ledger {
     /// Two numbers of 16 digits, each with one byte behind it.
-    const WIDTH: usize = 34;
+    pub(super) const WIDTH: usize = 34;
 
     /// Whether it is time to sweep. A time that lies further ahead than one interval was written under another clock.
     pub(super) fn sweep_is_due(&self, sweep: &Sweep, now: Timestamp) -> bool {
@@ -113,7 +118,7 @@ impl Ledger {
         format!("{:016} {:016}\n", self.counter, self.next_sweep.max(0))
     }
 
-    fn parse(text: &[u8; Self::WIDTH]) -> Option<Self> {
+    pub(super) fn parse(text: &[u8; Self::WIDTH]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (counter, next_sweep) = text.strip_suffix('\n')?.split_once(' ')?;
         let counter = counter.parse().ok().filter(|number| *number <= Token::MAX.get())?;
