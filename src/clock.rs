@@ -141,8 +141,16 @@ impl Clock for SystemClock {
 mod system {
     use rustix::time::{ClockId, clock_gettime};
 
+    /// A short file of the kernel's, which gives the whole of it at once.
+    fn read(path: &str) -> Option<String> {
+        use std::io::Read as _;
+        let mut text = [0; 256];
+        let count = std::fs::File::open(path).and_then(|mut file| file.read(&mut text)).ok()?;
+        String::from_utf8(text.get(..count)?.to_vec()).ok()
+    }
+
     pub(super) fn boot_id() -> Option<String> {
-        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let id = read("/proc/sys/kernel/random/boot_id")?;
         let id = id.trim();
         (1..=64).contains(&id.len()).then(|| id.to_owned())
     }
@@ -159,7 +167,7 @@ mod system {
 
     /// In a time namespace the clock is set off against that of the machine, under the same boot id.
     fn namespace_offset_ns() -> i128 {
-        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let offsets = read("/proc/self/timens_offsets").unwrap_or_default();
         let of_boottime = |line: &str| {
             let mut fields = line.split_whitespace();
             (fields.next()? == "boottime").then_some(())?;

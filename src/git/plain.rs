@@ -4,7 +4,7 @@
 //! tell where a file belongs takes none of that. So gix finds the repository, and reads the one file that decides; whatever is unusual is left
 //! to the whole way, as is everything that fails: the reasons are told there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gix::{
     config::{File, Source, file::Metadata},
@@ -19,8 +19,7 @@ pub(super) fn repository(dir: &Path, options: upwards::Options<'_>) -> Option<Re
     // Trusted: git directory and work tree are one's own, so that no `safe.directory` is asked for.
     let (found, Trust::Full) = upwards_opts(dir, options).ok()? else { return None };
     let (git_dir, work_tree) = found.into_repository_and_work_tree_directories();
-    let git_dir = std::fs::canonicalize(git_dir).ok()?;
-    let work_tree = std::fs::canonicalize(work_tree?).ok()?;
+    let (git_dir, work_tree) = real(&git_dir, &work_tree?)?;
     let common_dir = match from_plain_file(&git_dir.join("commondir")) {
         None => git_dir.clone(),
         Some(common) => std::fs::canonicalize(git_dir.join(common.ok()?)).ok()?,
@@ -35,6 +34,16 @@ pub(super) fn repository(dir: &Path, options: upwards::Options<'_>) -> Option<Re
         ignore_case: local_boolean(&config, "ignorecase"),
         precompose_unicode: false,
     })
+}
+
+/// The real paths of both. A directory that lies in the work tree as itself, not by a link, has the real path that it has there.
+fn real(git_dir: &Path, work_tree: &Path) -> Option<(PathBuf, PathBuf)> {
+    let real_tree = std::fs::canonicalize(work_tree).ok()?;
+    let inside = git_dir.strip_prefix(work_tree).ok().filter(|inside| *inside == Path::new(".git"));
+    let in_tree = inside.map(|inside| real_tree.join(inside));
+    let in_tree = in_tree.filter(|dir| std::fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir()));
+    let real_git_dir = in_tree.map_or_else(|| std::fs::canonicalize(git_dir).ok(), Some)?;
+    Some((real_git_dir, real_tree))
 }
 
 /// Whether nothing in a repository's configuration changes what it is, or where its files are.
