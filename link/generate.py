@@ -22,7 +22,7 @@ TOP = Path(__file__).resolve().parent.parent
 
 EDIT = '{"session_id":"s","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"%s/c"}}'
 
-# Each in a repository where `other` holds `theirs`: what is run, and what it reads.
+# Everyday commands in a repository where `other` holds `theirs`, and what they read.
 COMMANDS = [
     (["acquire", "a"], ""),
     (["acquire", "a"], ""),
@@ -45,11 +45,12 @@ COMMANDS = [
     (["release", "a"], ""),
     (["release", "--all"], ""),
 ]
+POLICY = '[store]\nfsync = false\n[ttl]\ndefault = "10m"\n[[ttl.rule]]\npaths = ["*.md"]\nmax = "1h"\n[guard]\nrequire = ["*.lock"]\n'
 
 # What runs outside of valgrind only, which shows neither AVX-512 nor the kernel's vDSO; and the very beginning.
 UNSEEN = [
     "*libc.a:*-avx512*.o(.text .text.*)",
-    "*libc.a:*-evex.o(.text .text.*)",
+    "*libc.a:*-evex*.o(.text .text.*)",
     "*libc.a:dl-object.o(.text)",
     "*libc.a:dl-setup_hash.o(.text)",
     "*(.text.blake3*)",
@@ -70,13 +71,15 @@ def build():
     return next(target.glob("*/release/git-agentlock"))
 
 
-def called(program, scratch):
-    """For each function, as the linker names it, by how many of the commands it is called."""
-    repo = scratch / "repo"
+def called(program, scratch, policy):
+    """For each function, as valgrind names it, by how many of the commands it is called."""
+    repo = scratch / ("policy" if policy else "plain")
     env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "AGENTLOCK_OWNER": "me", "GIT_CONFIG_NOSYSTEM": "1"}
     out("git", "init", "-q", str(repo), env=env)
     for name in ["a", "b", "c", "theirs"]:
         (repo / name).write_text("")
+    if policy:
+        (repo / ".git" / "agentlock.toml").write_text(policy)
     out("git", "add", ".", cwd=repo, env=env)
     out("git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-qm", "t", cwd=repo, env=env)
     out(str(program), "acquire", "theirs", "--owner", "other", cwd=repo, env=env)
@@ -115,7 +118,7 @@ def members(archive):
 def main():
     program = build()
     with tempfile.TemporaryDirectory() as scratch:
-        counts = called(program, Path(scratch))
+        counts = called(program, Path(scratch), "") + called(program, Path(scratch), POLICY)
     library = {**members("libgcc.a"), **members("libgcc_eh.a"), **members("libc.a")}
     wanted = sorted(counts, key=lambda name: (-counts[name], name))
     lines = [library.get(name) or pattern(name) for name in wanted if not name.startswith("0x")]
