@@ -21,12 +21,19 @@ for leases in 0 1000 100000; do
     echo "beside $leases leases:"
     table "$scratch/result.json"
 done
+runs=9
+measured --warmup 1 \
+    -n "git rev-parse" 'git rev-parse --git-common-dir' \
+    -n "list --json" "$lock list --json"
+echo "beside 100,000 leases, again and again:"
+table "$scratch/result.json"
 echo "beside 100,000 leases, once:"
 once "list --json" "$lock" list --json
 once "list -z" "$lock" list -z
 once "acquire of an area" "$lock" acquire other/
 once "check of an area" "$lock" check many2/
 once "release --all" "$lock" release --all --quiet
+runs=50
 git init -q "$scratch/new"
 "$lock" -C "$scratch/new" acquire a --quiet
 "$lock" -C "$scratch/new" release a --quiet
