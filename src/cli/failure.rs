@@ -5,7 +5,7 @@ use std::io;
 use git_agentlock::{
     git::{RepositoryError, attributes::AttributesError, changes::ChangesError, locate::LocateError},
     locks::{LeftOut, Loss},
-    policy::PolicyError,
+    policy::{LayerKind, PolicyCause, PolicyError},
     store::StoreError,
 };
 
@@ -17,6 +17,12 @@ pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
+}
+
+/// Of the other layers, what does not exist says nothing; this one somebody has asked for.
+fn is_named_and_absent(problem: &PolicyError) -> bool {
+    let is_absent = matches!(&problem.cause, PolicyCause::Unreadable(error) if error.kind() == io::ErrorKind::NotFound);
+    problem.kind == LayerKind::Explicit && is_absent
 }
 
 impl Failure {
@@ -41,8 +47,14 @@ impl Failure {
     }
 
     pub(crate) fn policy(problems: &[PolicyError]) -> Self {
-        Self::new(Kind::Policy, format!("the policy cannot be used: {}", Self::problems(problems)))
-            .hint("mend the file, or move it away; `git agentlock policy` shows what applies and from where")
+        let failure = Self::new(Kind::Policy, format!("the policy cannot be used: {}", Self::problems(problems)));
+        let (absent, others): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| is_named_and_absent(problem));
+        let hints = [
+            (absent, "have AGENTLOCK_POLICY name a file that exists, or unset it"),
+            (others, "mend the file, or move it away; `git agentlock policy` shows what applies and from where"),
+        ];
+        let hints = hints.into_iter().filter(|(about, _)| !about.is_empty());
+        Self { hints: hints.map(|(_, hint)| hint.to_owned()).collect(), ..failure }
     }
 
     /// A failure of the store, at something that was to be done.

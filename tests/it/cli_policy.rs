@@ -124,7 +124,15 @@ fn a_policy_that_is_no_file_is_an_error_and_nothing_waits_for_it() {
     let made = sandbox.command("mkfifo", &repo).arg(&file).status().unwrap();
     assert!(made.success());
     a.expect(4, ["acquire", "src/a"]).err_has(&[".agentlock.toml", "not a regular file"]);
-    a.env("AGENTLOCK_POLICY", "/nope/policy.toml").expect(4, ["acquire", "src/a"]).err_has(&["/nope/policy.toml"]);
+    a.env("AGENTLOCK_POLICY", "/nope/policy.toml").expect(4, ["acquire", "src/a"]).err_has(&[
+        "/nope/policy.toml",
+        "mend the file",
+        "have AGENTLOCK_POLICY name a file that exists, or unset it",
+    ]);
+    fs::remove_file(&file).unwrap();
+    let ran = a.env("AGENTLOCK_POLICY", "/nope/policy.toml").expect(4, ["acquire", "src/a"]);
+    ran.err_has(&["unset it"]);
+    assert!(!ran.err().contains("mend"), "{ran:#?}");
 }
 
 #[test]
