@@ -23,6 +23,7 @@ use super::{
     environment::{host_name, variable, working_directory},
     failure::Failure,
     policy_files,
+    whole::Whole,
 };
 
 /// Whether a bad policy file stops the command or only costs a warning.
@@ -63,21 +64,6 @@ impl Located {
         let top = self.repository.as_deref().map_or(Some(Path::new("/")), |here| here.work_tree.as_deref())?;
         let path: &[u8] = self.resource.path()?.as_bytes().as_ref();
         Some(top.join(bstr::ByteSlice::to_path(path).ok()?))
-    }
-}
-
-/// All of a project, or of its store.
-pub(crate) struct Whole {
-    pub(crate) repository: Option<Rc<Repository>>,
-    pub(crate) policy: Rc<Loaded>,
-    pub(crate) store: FileStore,
-    pub(crate) project: Project,
-}
-
-impl Whole {
-    /// Whether a resource is meant: of this project, or any when the whole store is.
-    pub(crate) fn is_meant(&self, resource: &Resource, whole_store: bool) -> bool {
-        whole_store || resource.scope.project == self.project
     }
 }
 

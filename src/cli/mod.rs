@@ -30,6 +30,7 @@ mod trial;
 mod values;
 #[cfg(unix)]
 mod ward;
+mod whole;
 
 use std::{ffi::OsString, process::ExitCode};
 

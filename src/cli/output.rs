@@ -12,6 +12,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{
     args::{Color, Global},
+    environment::variable,
     exit::{Exit, Kind},
     failure::Failure,
     render::json,
@@ -160,7 +161,7 @@ impl Output {
 /// One line on stderr, in one write. That it cannot be written is nothing that could be told to anybody.
 fn say(color: Color, style: Style, label: &str, text: &str) {
     let line = if label.is_empty() { format!("{text}\n") } else { format!("{style}{label}:{style:#} {text}\n") };
-    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color));
+    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color, &io::stderr()));
     let _ = stderr.write_all(line.as_bytes());
 }
 
@@ -193,9 +194,15 @@ pub(crate) fn say_beside(global: &Global, kind: Beside, text: &str) {
     say(global.color, style, label, text);
 }
 
-fn choice(color: Color) -> anstream::ColorChoice {
+fn choice(color: Color, stream: &impl anstream::stream::RawStream) -> anstream::ColorChoice {
     match color {
-        Color::Auto => anstream::ColorChoice::Auto,
+        // anstream takes it for the opposite of what it means.
+        Color::Auto if variable("CLICOLOR_FORCE").is_some_and(|force| force == "0") => {
+            let is_wanted = variable("NO_COLOR").is_none_or(|no| no.is_empty());
+            let shows_it = stream.is_terminal() && variable("TERM").is_some_and(|term| term != "dumb");
+            if is_wanted && shows_it { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never }
+        }
+        Color::Auto => anstream::AutoStream::choice(stream),
         Color::Always => anstream::ColorChoice::Always,
         Color::Never => anstream::ColorChoice::Never,
     }
@@ -206,11 +213,7 @@ fn write_stdout(text: &str, color: Color) -> io::Result<()> {
         return Ok(());
     }
     let mut plain = Vec::with_capacity(text.len());
-    let stdout = io::stdout();
-    let choice = match choice(color) {
-        anstream::ColorChoice::Auto => anstream::AutoStream::choice(&stdout),
-        choice => choice,
-    };
+    let choice = choice(color, &io::stdout());
     anstream::AutoStream::new(&mut plain, choice).write_all(text.as_bytes())?;
     write_raw(&plain)
 }
@@ -240,7 +243,7 @@ pub(crate) fn print_text(styled: &str, color: Color) -> Exit {
 
 /// What clap says about a wrong command line.
 pub(crate) fn print_usage_error(styled: &str, color: Color) -> Exit {
-    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color));
+    let mut stderr = anstream::AutoStream::new(io::stderr(), choice(color, &io::stderr()));
     let _ = stderr.write_all(styled.as_bytes());
     Exit::Usage
 }

@@ -403,4 +403,9 @@ fn help_and_mistakes_have_the_colours_that_were_asked_for() {
     let forced = a.env("CLICOLOR_FORCE", "1");
     assert!(!forced.ok(["-h", "--color", "never"]).stdout.0.contains(&0x1b));
     assert!(!forced.expect(2, ["--color=never", "nope"]).stderr.0.contains(&0x1b));
+    assert!(forced.ok(["-h"]).stdout.0.contains(&0x1b));
+    let unforced = a.env("CLICOLOR_FORCE", "0");
+    assert!(
+        !unforced.ok(["-h"]).stdout.0.contains(&0x1b) && unforced.ok(["-h", "--color=always"]).stdout.0.contains(&0x1b)
+    );
 }

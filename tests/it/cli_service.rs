@@ -319,11 +319,39 @@ fn another_work_tree_is_noted_and_does_not_contend() {
     b.ok(["acquire", "src/a"]).err_has(&["in the main work tree, src/a is held by A"]);
     a.ok(["acquire", "src/"]).err_has(&["in work tree linked, src/a is held by B"]);
     a.ok(["list"]).out_has(&["WORK TREE", "linked"]);
+    b.ok(["list"]).out_has(&["WORK TREE", "(main)"]);
     assert!(!b.ok(["acquire", "lib"]).err().contains("work tree"));
 
     fs::write(repo.join(".git/agentlock.toml"), "[store]\nscope = \"repository\"\n").unwrap();
     a.ok(["acquire", "shared"]);
     b.expect(1, ["acquire", "shared"]).err_has(&["held by A"]);
+}
+
+/// What somebody holds in another work tree is no lock of what is here, so it does not look like one.
+#[test]
+fn what_is_held_in_another_work_tree_is_not_shown_as_held_here() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let linked = sandbox.root().join("linked");
+    sandbox.git(&repo, &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let (a, b) = (sandbox.agent(&repo, "A"), sandbox.agent(&linked, "A"));
+    a.ok(["acquire", "src/a", "--resource", "plan:1"]);
+    assert!(!a.ok(["list"]).out().contains("WORK TREE"));
+    b.ok(["list"]).out_has(&["WORK TREE", "(main)"]);
+    let words: [&str; 0] = [];
+    a.ok(words).out_has(&["    src/a", "    plan:1"]);
+    let seen = b.ok(words);
+    seen.out_has(&["    plan:1", "In other work trees: 1 more", "git agentlock list"]);
+    assert!(!seen.out().contains("src/a"), "{seen:#?}");
+    b.ok(["acquire", "src/b"]);
+    b.ok(words).out_has(&["    src/b"]);
+    let seen = a.ok(words);
+    seen.out_has(&["    src/a", "In other work trees: 1 more"]);
+    assert!(!seen.out().contains("src/b"), "{seen:#?}");
+    fs::write(repo.join(".git/agentlock.toml"), "[store]\nscope = \"repository\"\n").unwrap();
+    b.ok(["acquire", "shared"]);
+    for agent in [&a, &b] {
+        agent.ok(words).out_has(&["    shared"]);
+    }
 }
 
 #[test]

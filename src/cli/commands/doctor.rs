@@ -15,7 +15,7 @@ use git_agentlock::{
 
 use crate::cli::{
     args::OwnerArg,
-    context::{Context, Whole},
+    context::Context,
     exit::{Exit, Kind},
     failure::Failure,
     hooks::Place,
@@ -23,6 +23,7 @@ use crate::cli::{
     owner,
     render::{human, json::FindingDoc},
     values::parse_reason,
+    whole::Whole,
 };
 
 /// Look for what is wrong with the store, and say how to mend it

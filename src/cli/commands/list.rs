@@ -4,7 +4,6 @@ use clap::Args;
 use git_agentlock::{
     clock::Clock as _,
     locks::{Lease, State, rules},
-    owner::Owner,
     resource::{Project, Resource, Target},
 };
 
@@ -19,7 +18,7 @@ use crate::cli::{
     render::{
         json::{self, UnreadableDoc},
         line::Leases,
-        table::{self, Screen},
+        table,
     },
 };
 
@@ -59,13 +58,20 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
     let leases: Vec<Lease> = listing.leases.into_iter().filter(is_wanted).collect();
 
     let mut output = Output::new("list");
-    output.document.locked = leases.iter().any(|lease| lease.state == State::Live);
+    output.document.locked = !listing.unreadable.is_empty() || leases.iter().any(|lease| lease.state == State::Live);
     if global.json {
         output.document.leases = Leases::All(leases);
     } else if args.nul {
         output.raw = Some(for_scripts(&leases, args.store));
     } else {
-        output.text = for_people(&leases, own.as_ref(), context, environment::screen());
+        let is_own = |lease: &Lease| own.as_ref() == Some(&lease.owner);
+        let is_here = |lease: &Lease| whole.is_meant(&lease.resource, false) && whole.is_here(&lease.resource);
+        output.text = match (leases.is_empty(), listing.unreadable.is_empty()) {
+            (true, true) => "no leases\n".to_owned(),
+            // What there is to say of the others is no list.
+            (true, false) => String::new(),
+            (false, _) => table::leases(&leases, context.clock.now().wall, is_own, is_here, environment::screen()),
+        };
     }
     let mut unreadable = Vec::new();
     for record in &listing.unreadable {
@@ -79,13 +85,6 @@ pub(crate) fn run(context: &Context, args: &ListArgs, global: &Global) -> Result
     }
     output.document.unreadable = Some(unreadable);
     Ok(output)
-}
-
-fn for_people(leases: &[Lease], own: Option<&Owner>, context: &Context, screen: Option<Screen>) -> String {
-    if leases.is_empty() {
-        return "no leases\n".to_owned();
-    }
-    table::leases(leases, context.clock.now().wall, |lease| own == Some(&lease.owner), screen)
 }
 
 /// Fields separated by tabs, which an owner cannot contain; the path last, since it can contain anything but NUL.

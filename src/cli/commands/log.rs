@@ -12,13 +12,7 @@ use git_agentlock::{
 };
 
 use crate::cli::{
-    args::Targets,
-    context::{Context, Whole},
-    failure::Failure,
-    output::Output,
-    owner,
-    render::human,
-    targets,
+    args::Targets, context::Context, failure::Failure, output::Output, owner, render::human, targets, whole::Whole,
 };
 
 /// Show what has happened to leases, the oldest first

@@ -10,7 +10,7 @@ use git_agentlock::{
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
-    context::{Context, Whole},
+    context::Context,
     environment,
     exit::Kind,
     failure::Failure,
@@ -21,6 +21,7 @@ use crate::cli::{
         line::Leases,
         table::{Screen, shortened},
     },
+    whole::Whole,
 };
 
 const USAGE: &str = "\nusage: git agentlock COMMAND [ARGUMENTS]; `git agentlock -h` lists the commands\n";
@@ -44,12 +45,13 @@ pub(crate) fn run(context: &Context) -> Result<Output, Failure> {
         let place = escape_path(&record.place);
         output.warnings.push(format!("record {place} cannot be used, and counts as held; see `git agentlock doctor`"));
     }
-    output.text = told(&whole, own.as_ref(), &leases, listing.unreadable.is_empty());
+    let (here, elsewhere): (Vec<&Lease>, Vec<&Lease>) = leases.iter().partition(|lease| whole.is_here(&lease.resource));
+    output.text = told(&whole, own.as_ref(), &here, elsewhere.len(), listing.unreadable.is_empty());
     output.document.leases = Leases::All(leases);
     Ok(output)
 }
 
-fn told(whole: &Whole, own: Option<&Owner>, leases: &[Lease], is_all: bool) -> String {
+fn told(whole: &Whole, own: Option<&Owner>, leases: &[&Lease], elsewhere: usize, is_all: bool) -> String {
     let mut text = String::new();
     let place = whole.repository.as_deref().map(|here| here.work_tree.as_ref().unwrap_or(&here.common_dir));
     match place {
@@ -60,7 +62,8 @@ fn told(whole: &Whole, own: Option<&Owner>, leases: &[Lease], is_all: bool) -> S
         Some(own) => _ = writeln!(text, "You are {own}"),
         None => text.push_str("You have no name yet (set AGENTLOCK_OWNER, or give --owner)\n"),
     }
-    let part = |wanted: &dyn Fn(&Lease) -> bool| leases.iter().filter(|lease| wanted(lease)).collect::<Vec<_>>();
+    let part =
+        |wanted: &dyn Fn(&Lease) -> bool| leases.iter().copied().filter(|lease| wanted(lease)).collect::<Vec<_>>();
     let is_own = |lease: &Lease| own == Some(&lease.owner);
     let is_live = |lease: &Lease| lease.state == State::Live;
     let left = |lease: &Lease| format!("{} left", human::length(lease.remaining_ms));
@@ -70,7 +73,7 @@ fn told(whole: &Whole, own: Option<&Owner>, leases: &[Lease], is_all: bool) -> S
     section(
         &mut text,
         "Leases that you hold:",
-        "\"git agentlock renew --all\" while you work, \"git agentlock release --all\" when done",
+        "\"git agentlock renew --all\" while you work, \"release --all\" when done",
         &mine,
         &|lease| left(lease),
     );
@@ -87,6 +90,12 @@ fn told(whole: &Whole, own: Option<&Owner>, leases: &[Lease], is_all: bool) -> S
     );
     if leases.is_empty() && is_all {
         text.push_str("\nNobody holds anything here (take a lease with \"git agentlock acquire PATH\")\n");
+    }
+    if elsewhere > 0 {
+        let _ = writeln!(
+            text,
+            "\nIn other work trees: {elsewhere} more, which are locks of other files; \"git agentlock list\" shows them"
+        );
     }
     text.push_str(USAGE);
     text

@@ -11,16 +11,16 @@ use git_agentlock::{
     clock::Clock as _,
     locks::{Lease, State, rules},
     owner::Owner,
-    policy::WorkTreeScope,
     resource::{Target, path_bytes},
     text::is_deceptive,
 };
 
 use super::Offer;
 use crate::cli::{
-    context::{Context, OnBadPolicy, Whole},
+    context::{Context, OnBadPolicy},
     environment, owner,
     render::human,
+    whole::Whole,
 };
 
 /// Where the command would work, and for whom, as far as the line tells already.
@@ -92,14 +92,9 @@ impl World {
             None => Some(PathBuf::from("/")),
         };
         let (Some(top), Ok(cwd)) = (top, fs::canonicalize(&context.cwd)) else { return Vec::new() };
-        let are_apart = whole.policy.policy.scope() == WorkTreeScope::WorkTree;
-        let is_here = |lease: &Lease| {
-            let here = repository.map(|repository| &repository.work_tree_id);
-            !are_apart || here.is_none_or(|here| *here == lease.resource.scope.work_tree)
-        };
         let Some(place) = Place::of(&top, &cwd, current) else { return Vec::new() };
         let leases = self.live(&context, &whole);
-        let named = leases.iter().filter(|lease| is_here(lease)).filter_map(|lease| {
+        let named = leases.iter().filter(|lease| whole.is_here(&lease.resource)).filter_map(|lease| {
             let value = place.written(&lease.resource.target)?;
             Some(Offer { help: Some(of_lease(lease)), value: self.not_as_option(value, current)? })
         });

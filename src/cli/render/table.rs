@@ -5,6 +5,7 @@ use anstyle::{AnsiColor, Style};
 use git_agentlock::{
     clock::Timestamp,
     locks::{Lease, State},
+    resource::Resource,
 };
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -14,10 +15,12 @@ const OWN: Style = AnsiColor::Green.on_default();
 const SOON: Style = AnsiColor::Yellow.on_default();
 const GONE: Style = AnsiColor::BrightBlack.on_default();
 
+/// What is the work tree of a repository itself called, seen from one that is linked to it.
+const MAIN: &str = "(main)";
 /// Between two columns.
 const GAP: usize = 2;
-/// Which columns are made narrower, one after the other, and how narrow at most.
-const SHRUNK: [(&str, usize); 8] = [
+/// Which columns are made narrower, one after the other, and how narrow at most. One that may have no width goes whole.
+const SHRUNK: [(&str, usize); 13] = [
     ("REASON", 20),
     ("RESOURCE", 24),
     ("PROJECT", 16),
@@ -26,6 +29,11 @@ const SHRUNK: [(&str, usize); 8] = [
     ("REASON", 8),
     ("RESOURCE", 12),
     ("OWNER", 8),
+    ("REASON", 0),
+    ("AGE", 0),
+    ("PROJECT", 8),
+    ("WORK TREE", 6),
+    ("OWNER", 4),
 ];
 /// In how many steps a bar is drawn.
 const STEPS: u8 = 5;
@@ -56,14 +64,16 @@ fn is_left(lease: &Lease, parts: u8, of: u8) -> bool {
     lease.remaining_ms.saturating_mul(i64::from(of)) > lease.ttl.millis_i64().saturating_mul(i64::from(parts))
 }
 
-/// Resource, owner, age, time left, reason. `is_own` tells which are the caller's.
+/// Resource, owner, age, time left, reason. `is_own` tells which are the caller's, `is_here` which are of the caller's work tree: of others, theirs is
+/// named.
 pub(crate) fn leases(
     leases: &[Lease],
     now: Timestamp,
     is_own: impl Fn(&Lease) -> bool,
+    is_here: impl Fn(&Lease) -> bool,
     screen: Option<Screen>,
 ) -> String {
-    let with_work_tree = leases.iter().any(|lease| !lease.resource.scope.work_tree.is_empty());
+    let with_work_tree = leases.iter().any(|lease| lease.resource.path().is_some() && !is_here(lease));
     let mut head = vec!["", "RESOURCE", "OWNER", "AGE", "LEFT", "REASON"];
     if with_work_tree {
         head.insert(2, "WORK TREE");
@@ -92,7 +102,7 @@ pub(crate) fn leases(
             lease.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
         ];
         if with_work_tree {
-            row.insert(2, git_agentlock::text::escape(&lease.resource.scope.work_tree));
+            row.insert(2, work_tree(&lease.resource, is_here(lease)));
         }
         if with_project {
             let label = lease.resource.scope.project.label();
@@ -102,7 +112,7 @@ pub(crate) fn leases(
         styles.push(style);
     }
     if let Some(screen) = screen {
-        fit(&mut rows, &head, screen);
+        fit(&mut rows, &mut head, screen);
     }
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_header(head);
@@ -116,21 +126,35 @@ pub(crate) fn leases(
     table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }
 
+/// Where a lease is that is not here.
+fn work_tree(resource: &Resource, is_here: bool) -> String {
+    match (is_here || resource.path().is_none(), resource.scope.work_tree.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => MAIN.to_owned(),
+        (false, false) => git_agentlock::text::escape(&resource.scope.work_tree),
+    }
+}
+
 /// Shortens what does not fit: reasons at their ends, all else in the middle.
-fn fit(rows: &mut [Vec<String>], head: &[&str], screen: Screen) {
+fn fit(rows: &mut [Vec<String>], head: &mut Vec<&str>, screen: Screen) {
     let mut widths: Vec<usize> = head.iter().map(|name| name.width()).collect();
     for row in rows.iter() {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.width().max(*width);
         }
     }
-    let position = |name: &str| head.iter().position(|other| *other == name);
     for (name, narrowest) in SHRUNK {
-        let Some(at) = position(name) else { continue };
+        let Some(at) = head.iter().position(|other| *other == name) else { continue };
         let gaps = widths.len().saturating_sub(1).saturating_mul(GAP);
         let total = widths.iter().fold(gaps, |sum, width| sum.saturating_add(*width));
         let too_much = total.saturating_sub(screen.columns);
         let Some(width) = widths.get_mut(at).filter(|width| too_much > 0 && **width > narrowest) else { continue };
+        if narrowest == 0 {
+            widths.remove(at);
+            head.remove(at);
+            rows.iter_mut().for_each(|row| _ = row.remove(at));
+            continue;
+        }
         *width = width.saturating_sub(too_much).max(narrowest);
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(at)) {
             *cell = shortened(cell, *width, name != "REASON", screen.ellipsis());
@@ -180,7 +204,7 @@ mod tests {
         duration::Ttl,
         owner::Owner,
         record::{Reason, Token},
-        resource::{RepoPath, Resource, Scope, Target},
+        resource::{RepoPath, Scope, Target},
     };
 
     use super::*;
@@ -213,7 +237,8 @@ mod tests {
             lease("docs/日本語/とても長い名前のファイル.md", "gone", -60),
         ];
         let now = "2026-11-30T12:01:00Z".parse().unwrap();
-        let text = leases(&all, now, |lease| lease.owner.as_str() == "kimi-222", Some(Screen { columns, is_unicode }));
+        let is_own = |lease: &Lease| lease.owner.as_str() == "kimi-222";
+        let text = leases(&all, now, is_own, |_| true, Some(Screen { columns, is_unicode }));
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -231,7 +256,7 @@ mod tests {
             *!  src/a          kimi-222    1m   #---- 50s       moving..
             x   doc..イル.md   gone        1m   expired 1m ago  moving..
         ");
-        for columns in 57..140 {
+        for columns in 44..140 {
             for line in shown(columns, true).lines() {
                 assert!(line.width() <= columns, "{columns}: {line}");
             }
