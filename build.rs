@@ -5,7 +5,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "cargo speaks to build scripts by the environment")]
 
-use std::{env, fs, path::Path, process::Command};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -13,25 +19,41 @@ fn main() {
     let commit = if env::var("PROFILE").is_ok_and(|profile| profile == "release") { commit() } else { None };
     let shown = commit.map(|commit| format!("{version} ({commit})")).unwrap_or(version);
     println!("cargo:rustc-env=AGENTLOCK_VERSION={shown}");
-    if is_ordered() {
-        let script = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("link/order.ld");
-        println!("cargo:rerun-if-changed={}", script.display());
+    order();
+}
+
+/// Gives the linker the order, only where everything about linking is as `.cargo/config.toml` has it, and only when it takes it: not every linker
+/// knows such scripts, and none must fail for it.
+fn order() {
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found.split(',').any(|found| found == value));
+    let script = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("link/order.ld");
+    println!("cargo:rerun-if-changed={}", script.display());
+    let is_meant = is("PROFILE", "release")
+        && is("CARGO_CFG_TARGET_OS", "linux")
+        && is("CARGO_CFG_TARGET_ENV", "gnu")
+        && is("CARGO_CFG_TARGET_FEATURE", "crt-static");
+    if is_meant && script.is_file() && is_linked_with(&script).unwrap_or(false) {
         for argument in ["-T", &script.to_string_lossy()] {
             println!("cargo:rustc-link-arg-bins={argument}");
         }
     }
 }
 
-/// Only where everything else about linking is as `.cargo/config.toml` has it: another linker may not know such scripts, and must not fail for it.
-fn is_ordered() -> bool {
-    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found.split(',').any(|found| found == value));
-    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    let other_linker = env::var_os("RUSTC_LINKER").is_some() || flags.contains("fuse-ld") || flags.contains("linker");
-    is("PROFILE", "release")
-        && is("CARGO_CFG_TARGET_OS", "linux")
-        && is("CARGO_CFG_TARGET_ENV", "gnu")
-        && is("CARGO_CFG_TARGET_FEATURE", "crt-static")
-        && !other_linker
+/// Whether a program can be linked so.
+fn is_linked_with(script: &Path) -> Option<bool> {
+    let out = Path::new(&env::var_os("OUT_DIR")?).join("linked");
+    let source = out.with_extension("rs");
+    fs::write(&source, "fn main() {}").ok()?;
+    let mut rustc = Command::new(env::var_os("RUSTC")?);
+    rustc.args(["--edition=2021", "--target", &env::var("TARGET").ok()?]).arg("-o").arg(&out).arg(&source);
+    rustc.args(env::var("CARGO_ENCODED_RUSTFLAGS").ok()?.split('\x1f').filter(|flag| !flag.is_empty()));
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        rustc.arg("-C").arg([OsStr::new("linker="), &linker].into_iter().collect::<OsString>());
+    }
+    for argument in [OsStr::new("-T"), script.as_os_str()] {
+        rustc.arg("-C").arg([OsStr::new("link-arg="), argument].into_iter().collect::<OsString>());
+    }
+    Some(rustc.output().ok()?.status.success())
 }
 
 fn commit() -> Option<String> {

@@ -380,6 +380,7 @@ fn what_comes_into_a_shard_that_was_once_large_is_seen() {
     for (round, what) in many.iter().take(3).enumerate() {
         locks.granted("B", from_ref(what));
         assert_eq!(listed(), 1, "round {round}");
+        assert_eq!(fs::metadata(shard.join("mutex")).expect("there").len(), 34, "no note is left to come back");
         assert!(matches!(locks.ask("C", &[area("")], TTL_MS), Acquired::Refused(_)), "round {round}");
         released(locks.giving_back("B", what, None));
         assert_eq!(listed(), 0, "round {round}");

@@ -9,6 +9,7 @@ use super::{
     layout::{GATE, MUTEX, Names, Shard},
     publish::{Step, StepKind},
     shard::{Ledger, LockedShard},
+    vacancy,
 };
 use crate::{
     record::Record,
@@ -254,6 +255,7 @@ impl<'s> Section<'s> {
             let unix_ms = u64::try_from(plan.at.millis()).unwrap_or(0);
             let leads_the_clock = ledger.counter > unix_ms.saturating_add(1);
             locked.set_ledger(ledger, self.store.fsync && leads_the_clock)?;
+            vacancy::clear(locked)?;
         }
         Ok(due)
     }

@@ -30,7 +30,7 @@ pub(super) struct Stat {
     pub(super) id: FileId,
 }
 
-/// How large a directory is itself, and when something in it was made, removed or renamed last.
+/// How large a directory is itself, and when it was changed last, be it by what was made, removed or renamed in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     /// As the file system counts; 0 where it does not tell.
@@ -192,7 +192,7 @@ mod unix {
             const NANOS: i128 = 1_000_000_000;
             let stat = retry(|| fs::fstat(&self.fd))?;
             let changed_ns =
-                i128::from(stat.st_mtime).saturating_mul(NANOS).saturating_add(i128::from(stat.st_mtime_nsec));
+                i128::from(stat.st_ctime).saturating_mul(NANOS).saturating_add(i128::from(stat.st_ctime_nsec));
             Ok(Extent { bytes: u64::try_from(stat.st_size).unwrap_or(0), changed_ns })
         }
 

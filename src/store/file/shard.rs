@@ -114,7 +114,7 @@ impl Ledger {
         now.millis() >= self.next_sweep || now.plus_millis(every).millis() < self.next_sweep
     }
 
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         format!("{:016} {:016}\n", self.counter, self.next_sweep.max(0))
     }
 
