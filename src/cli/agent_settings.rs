@@ -35,7 +35,7 @@ impl Place {
     }
 
     fn with_wanted<T>(&self, program: &str, f: impl FnOnce(&Wanted<'_>) -> T) -> T {
-        let is_ours = |entry: &serde_json::Value| registration::is_ours(self.tool, entry);
+        let is_ours = |hook: &serde_json::Value| registration::is_ours(self.tool, hook);
         let entries = registration::entries(self.tool, program);
         f(&Wanted { entries, preamble: registration::preamble(self.tool), is_ours: &is_ours })
     }

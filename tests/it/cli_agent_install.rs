@@ -190,6 +190,84 @@ fn settings_of_the_earlier_version_are_known_and_brought_up_to_date() {
     }
 }
 
+/// What may be in a settings file before there is anything of ours, or next to nothing.
+const BARE: [&str; 16] = [
+    "",
+    "{}",
+    "{}\n",
+    "{ }\n",
+    "{\n}\n",
+    "{\r\n}\r\n",
+    "{\"hooks\":{}}",
+    "{\n  \"hooks\": {}\n}\n",
+    "{\n  \"hooks\": {\n  }\n}\n",
+    "{\"version\":1}",
+    "{\n  \"version\": 1\n}\n",
+    "{\n  \"version\": 1,\n  \"hooks\": {}\n}\n",
+    "{\n  \"hooks\": {},\n  \"version\": 1\n}\n",
+    "{\"hooks\":{\"EVENT\":[/* keep me */]}}",
+    "{\n  \"hooks\": {\n    \"EVENT\": [ /* keep me */ ] // and me\n  }\n}\n",
+    "{\n  \"hooks\": {\n    // keep me\n    \"EVENT\": []\n  }\n}\n",
+];
+
+#[test]
+fn a_file_that_was_there_is_there_again_after_uninstall_with_all_that_was_in_it() {
+    for (tool, name) in TOOLS {
+        let (sandbox, repo) = Sandbox::with_repo();
+        let (agent, file) = (sandbox.nobody(&repo), repo.join(name));
+        let event = match tool {
+            "gemini" => "BeforeTool",
+            "cursor" => "preToolUse",
+            _ => "PreToolUse",
+        };
+        for before in BARE {
+            let before = before.replace("EVENT", event);
+            write(&file, &before);
+            agent.ok(["agent-hook", "install", tool]);
+            assert_eq!(states(&agent), [format!("{tool} active")]);
+            agent.ok(["agent-hook", "install", tool]).out_has(&["already installed"]);
+            agent.ok(["agent-hook", "uninstall", tool]).out_has(&["removed from"]);
+            assert_eq!(fs::read_to_string(&file).ok(), Some(before), "{tool}");
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_somebody_has_put_beside_ours_stays_and_ours_is_not_put_in_twice() {
+    let theirs = r#"{"type": "command", "command": "my-linter"}"#;
+    for (tool, name) in TOOLS.into_iter().filter(|(tool, _)| *tool != "cursor") {
+        let (sandbox, repo) = Sandbox::with_repo();
+        let (agent, file) = (sandbox.nobody(&repo), repo.join(name));
+        let ours = format!("git-agentlock agent-hook {tool}");
+        agent.ok(["agent-hook", "install", tool]);
+        let text = fs::read_to_string(&file).unwrap();
+        let end = text.find("          }\n        ]").unwrap() + "          }".len();
+        let mixed = format!("{},\n          {theirs} // mine{}", &text[..end], &text[end..]);
+        fs::write(&file, &mixed).unwrap();
+        assert_eq!(states(&agent), [format!("{tool} active")]);
+        agent.ok(["agent-hook", "install", tool]).out_has(&["already installed"]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), mixed);
+        // Of another version, it is replaced, and theirs is where it was.
+        fs::write(&file, mixed.replace("git-agentlock agent-hook", "/old/git-agentlock agent-hook")).unwrap();
+        assert_eq!(states(&agent), [format!("{tool} edited")]);
+        agent.ok(["agent-hook", "install", tool]).out_has(&["brought up to date"]);
+        let after = fs::read_to_string(&file).unwrap();
+        assert_eq!(after.matches(&ours).count(), text.matches(&ours).count(), "{after}");
+        assert!(
+            after.contains(&format!("[\n          {theirs} // mine\n        ]")) && !after.contains("/old/"),
+            "{after}"
+        );
+        for with in [&mixed, &after] {
+            fs::write(&file, with).unwrap();
+            agent.ok(["agent-hook", "uninstall", tool]).out_has(&["removed from"]);
+            let left = fs::read_to_string(&file).unwrap();
+            let start = text[..end].rfind("          {\n").unwrap();
+            let head = format!("{}          {theirs} // mine\n        ]", &text[..start]);
+            assert!(left.starts_with(&head) && !left.contains("agentlock agent-hook"), "{left}");
+        }
+    }
+}
+
 #[test]
 fn settings_that_are_no_json_are_refused_and_left_alone() {
     let (sandbox, repo) = Sandbox::with_repo();
