@@ -1,6 +1,12 @@
 //! Sessions of agent tools, as rows of the payloads that the tools send: who edits, who is refused, who commits, and what is left at the end.
 
-use std::{collections::HashMap, fs, path::Path, sync::Mutex};
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
@@ -296,22 +302,31 @@ fn nothing_but_the_answer_is_on_stdout() {
 
 #[test]
 fn sessions_that_edit_the_same_files_at_once_take_turns_and_leave_nothing_behind() {
+    edit_the_same_files_at_once(Duration::ZERO);
+}
+
+#[test]
+#[ignore = "needs a minute"]
+fn sessions_that_edit_the_same_files_for_a_minute_take_turns_and_leave_nothing_behind() {
+    edit_the_same_files_at_once(Duration::from_secs(60));
+}
+
+/// Two sessions edit every file once a round, one from each end, and go on with another round until the time is over.
+fn edit_the_same_files_at_once(time: Duration) {
     const FILES: usize = 20;
     let (sandbox, repo) = Sandbox::with_repo();
+    let started = Instant::now();
     let editing: Mutex<HashMap<String, String>> = Mutex::default();
-    let run = |tool: &'static str, name: &str, backwards: bool| {
-        let session = Session::new(&sandbox, &repo, tool, name);
+    let round = |session: &Session<'_>, round: usize, backwards: bool| {
         let mut todo: Vec<String> = (0..FILES).map(|n| format!("src/f{n}")).collect();
         if backwards {
             todo.reverse();
         }
-        let mut refused = 0;
         while !todo.is_empty() {
             let mut mine = Vec::new();
             todo.retain(|path| {
                 let ran = session.try_edit(path);
                 if refusal(&ran).is_some() {
-                    refused += 1;
                     return true;
                 }
                 assert_eq!(ran.code(), 0, "{ran:#?}");
@@ -319,7 +334,7 @@ fn sessions_that_edit_the_same_files_at_once_take_turns_and_leave_nothing_behind
                 assert!(before.is_none(), "{path} is edited by {before:?} and {}", session.owner());
                 let file = repo.join(path);
                 let text = fs::read_to_string(&file).unwrap_or_default();
-                fs::write(&file, format!("{text}{}\n", session.owner())).unwrap();
+                fs::write(&file, format!("{text}{} {round}\n", session.owner())).unwrap();
                 mine.push(path.clone());
                 false
             });
@@ -328,19 +343,28 @@ fn sessions_that_edit_the_same_files_at_once_take_turns_and_leave_nothing_behind
             drop(editing);
             session.end();
         }
-        refused
     };
-    std::thread::scope(|scope| {
+    let run = |tool: &'static str, name: &str, backwards: bool| {
+        let session = Session::new(&sandbox, &repo, tool, name);
+        let mut rounds = 0;
+        while rounds == 0 || started.elapsed() < time {
+            round(&session, rounds, backwards);
+            rounds += 1;
+        }
+        assert!(time.is_zero() || rounds > 1, "there was no second round");
+        (0..rounds).map(move |round| format!("{} {round}", session.owner())).collect::<Vec<String>>()
+    };
+    let mut edits = std::thread::scope(|scope| {
         let one = scope.spawn(|| run("claude-code", "s-1", false));
         let two = scope.spawn(|| run("gemini", "s-2", true));
-        one.join().unwrap();
-        two.join().unwrap();
+        [one.join().unwrap(), two.join().unwrap()].concat()
     });
+    edits.sort();
     for n in 0..FILES {
-        let mut lines: Vec<String> =
-            fs::read_to_string(repo.join(format!("src/f{n}"))).unwrap().lines().map(str::to_owned).collect();
-        lines.sort();
-        assert_eq!(lines, ["claude-code:s-1", "gemini:s-2"], "every edit happens in the end");
+        let text = fs::read_to_string(repo.join(format!("src/f{n}"))).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, edits, "every edit happens in the end, and once");
     }
     assert!(sandbox.nobody(&repo).listed().is_empty());
     assert!(records(&store_of(&repo.join(".git"))).is_empty());
