@@ -104,7 +104,11 @@ impl Desk {
 
     fn owner(&self) -> Result<Option<Owner>, Failure> {
         let (session, agent) = (self.call.session.as_deref(), self.call.agent.as_deref());
-        harness::owner(self.tool, owner::by_variable()?.as_ref(), session, agent).map_err(|error| {
+        let given = match owner::by_variable()? {
+            Some(given) if is_given_by_a_hook() => harness::started_by(self.tool, &given, session).map(Some),
+            given => Ok(given),
+        };
+        given.and_then(|given| harness::owner(self.tool, given.as_ref(), session, agent)).map_err(|error| {
             Failure::invalid(format!("a sub-agent cannot be named: {error}")).hint("set a shorter AGENTLOCK_OWNER")
         })
     }
@@ -201,11 +205,12 @@ impl Desk {
 
     /// Gives a command its agent's name, where its shell would not know it.
     fn shell(&mut self, command: &str, mut input: serde_json::Map<String, serde_json::Value>) -> Verdict {
-        let is_known = self.tool.names_its_session_to_shells() || variable("AGENTLOCK_OWNER").is_some();
+        let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
+        let is_named_otherwise = variable("AGENTLOCK_OWNER").is_some();
+        let is_known = is_told(&owner) || (self.tool.names_its_session_to_shells() && !is_named_otherwise);
         if !self.tool.can_rewrite_commands() || (is_known && self.call.agent.is_none()) {
             return Verdict::Pass;
         }
-        let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
         match shell::with_owner(command, &owner) {
             Some(command) => {
                 input.insert("command".to_owned(), command.into());
@@ -219,7 +224,7 @@ impl Desk {
     fn begin(&mut self) -> Verdict {
         // What is in the environment already reaches the shells as well.
         let Ok(Some(owner)) = self.owner() else { return Verdict::Pass };
-        if variable("AGENTLOCK_OWNER").is_some() {
+        if is_told(&owner) {
             return Verdict::Pass;
         }
         let names: &[&str] = match self.tool {
@@ -252,7 +257,8 @@ impl Desk {
         let project = project.map(PathBuf::from).filter(|dir| dir.is_dir());
         let mut done = BTreeSet::new();
         let here = self.base.clone().unwrap_or_else(|| PathBuf::from("."));
-        for dir in std::iter::once(here).chain(project) {
+        let roots: Vec<PathBuf> = self.call.roots.iter().map(PathBuf::from).filter(|dir| dir.is_dir()).collect();
+        for dir in std::iter::once(here).chain(project).chain(roots) {
             if let Err(failure) = self.release_in(&dir, &owner, &mut done)
                 && failure.kind != Kind::NoRepository
             {
@@ -278,8 +284,13 @@ impl Desk {
         let leases = locks.list()?.leases;
         let ending: BTreeSet<&Owner> =
             leases.iter().map(|lease| &lease.owner).filter(|holder| harness::ends_with(owner, holder)).collect();
+        // What a `run` around this agent holds for it is that one's to give back.
+        let lent = lent_by_run();
+        let is_lent = |resource: &Resource| {
+            leases.iter().any(|lease| lease.resource == *resource && lent.contains(&lease.token.to_string()))
+        };
         for holder in ending {
-            let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false))?;
+            let told = locks.release_all(holder, &|resource| whole.is_meant(resource, false) && !is_lent(resource))?;
             self.notes.extend(told.warnings.into_iter().map(|warning| format!("warning: {warning}")));
         }
         if let Err(error) =
@@ -289,6 +300,23 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// Whether the name in the environment is one that a hook has given to the shells of an agent: this one's, or one that has started it.
+fn is_given_by_a_hook() -> bool {
+    variable("AGENTLOCK_OWNER").is_some_and(|given| variable(shell::BY_HOOK) == Some(given))
+}
+
+/// The tokens of the leases that a `run` holds around this process.
+fn lent_by_run() -> Vec<String> {
+    let tokens = variable("AGENTLOCK_TOKEN").unwrap_or_default();
+    tokens.to_string_lossy().split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether this agent's shells know its name already: a person has given it, or this agent's own hook.
+fn is_told(owner: &Owner) -> bool {
+    let given = variable("AGENTLOCK_OWNER");
+    given.is_some_and(|given| !is_given_by_a_hook() || given == owner.as_str())
 }
 
 /// What is in the way of an edit, if anything is. That nobody knows who holds the files is a failure.
@@ -344,7 +372,7 @@ fn give_back(context: &Context, owner: &Owner, taken: &[Taken<'_>]) {
     }
 }
 
-/// Adds a line to the file from which a tool takes variables for its shells. A session that goes on asks again.
+/// Adds an export to the file from which a tool takes variables for its shells. A session that goes on asks again; the last one counts.
 fn persist(file: &Path, line: &str) -> io::Result<()> {
     const MAX_BYTES: u64 = 1 << 20;
     let mut known = String::new();
@@ -356,7 +384,7 @@ fn persist(file: &Path, line: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    if known.lines().any(|known| known == line) {
+    if known.lines().rfind(|known| shell::is_export(known)) == Some(line) {
         return Ok(());
     }
     let start = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };

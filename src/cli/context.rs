@@ -254,13 +254,12 @@ impl Context {
             return policy.agent_on_error() == OnError::Block;
         }
         let lock_dir = variable("AGENT_REGISTRY_LOCK_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-        let known = lock_dir.as_deref().or(policy.store_dir()).map(|dir| FileStore::at(dir).dir());
+        let known = lock_dir.as_deref().or(policy.store_dir()).map(FileStore::at);
         let found = known.or_else(|| match repository {
-            Some(repository) => Some(FileStore::in_git_dir(&repository.common_dir).dir()),
-            None => git_dir_above(directory?).map(|git_dir| FileStore::in_git_dir(&git_dir).dir()),
+            Some(repository) => Some(FileStore::in_git_dir(&repository.common_dir)),
+            None => git_dir_above(directory?).map(|git_dir| FileStore::in_git_dir(&git_dir)),
         });
-        // The first change makes the gate. What cannot be looked for may be there.
-        found.is_some_and(|dir| !matches!(dir.join("gate").try_exists(), Ok(false)))
+        found.is_some_and(|store| store.may_exist())
     }
 
     /// The lock service on a store.

@@ -25,7 +25,24 @@ pub(crate) enum Operation {
     Nothing,
 }
 
+/// The hooks of git that a guard can stand in.
+const HOOKS: [&str; 8] = [
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-rebase",
+    "post-commit",
+    "post-applypatch",
+    "post-merge",
+    "post-rewrite",
+    "post-checkout",
+];
+
 impl Operation {
+    /// Whether there is a rule for a hook; any other is taken for `pre-commit`, the strictest.
+    pub(crate) fn is_known(hook: &str) -> bool {
+        HOOKS.contains(&hook)
+    }
+
     pub(crate) fn of(hook: &str, arguments: &[OsString]) -> Self {
         let argument = |n: usize| arguments.get(n).map(|text| text.to_string_lossy().into_owned());
         match hook {

@@ -8,7 +8,7 @@ use std::{io, process::Child};
 use git_agentlock::run::{Came, Command, Ending, Kin, Notice, Relay, Sender, Woken};
 use nix::unistd::{getpgrp, getppid, getsid};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
-use signal_hook::consts::{SIGCHLD, SIGCONT, SIGTSTP};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGTERM, SIGTSTP};
 
 use super::{catcher::Catcher, child};
 
@@ -68,6 +68,10 @@ impl<'w> Ward<'w> {
             }
             if came.signal != SIGCONT && self.relay.passes_on(came, self.kin(), (self.clock)()) {
                 self.send(came.signal);
+                // What is stopped would not hear of it.
+                if [SIGTERM, SIGHUP].contains(&came.signal) && self.is_stopped() {
+                    self.send(SIGCONT);
+                }
             }
         }
         continued

@@ -127,6 +127,22 @@ pub fn ends_with(owner: &Owner, holder: &Owner) -> bool {
     owner.is_kin(holder) && holder.as_str().len() >= owner.as_str().len()
 }
 
+/// The name that an agent's hook goes by when it finds one in its environment that a hook has exported: its own, or that of an agent from whose shell
+/// it was started. The latter it is not: it is a sub-owner of that, so that neither ends what the other holds, and both may commit it.
+///
+/// # Errors
+/// [`OwnerError`] when its session has no name, or one that does not fit behind that of the other.
+pub fn started_by(tool: Tool, given: &Owner, session: Option<&str>) -> Result<Owner, OwnerError> {
+    let Some(own) = owner(tool, None, session, None)? else { return Ok(given.clone()) };
+    let is_own = given.is_kin(&own) && given.as_str().len() >= own.as_str().len();
+    let ends_with_own = given.as_str().ends_with(&format!("/{}", own.as_str()));
+    match is_own {
+        true => Ok(own),
+        false if ends_with_own => Ok(given.clone()),
+        false => Owner::new(format!("{}/{}", given.as_str(), own.as_str())),
+    }
+}
+
 /// 32 hexadecimal digits for an id of any length and content.
 fn digest(id: &str) -> String {
     blake3::hash(id.as_bytes()).to_hex().chars().take(32).collect()
@@ -151,6 +167,19 @@ mod tests {
         assert_eq!(of(Some("me/a1"), Some("s-1"), Some("a1")), "me/a1", "its shell was told already");
         assert_eq!(of(None, None, None), "");
         assert_eq!(of(None, None, Some("a1")), "");
+    }
+
+    #[test]
+    fn who_is_started_from_an_agents_shell_is_a_sub_owner_of_it() {
+        let name = |name: &str| Owner::new(name).expect(name);
+        let of = |given: &str, session| started_by(Tool::Codex, &name(given), session).expect("an owner");
+        assert_eq!(of("codex:s", Some("s")), name("codex:s"), "its own name");
+        assert_eq!(of("codex:s/a1", Some("s")), name("codex:s"), "its own sub-agent's shell");
+        assert_eq!(of("claude-code:s", Some("s")), name("claude-code:s/codex:s"));
+        assert_eq!(of("codex:p/a1", Some("s")), name("codex:p/a1/codex:s"));
+        assert_eq!(of("codex:p/codex:s", Some("s")), name("codex:p/codex:s"), "its own name, which it was told");
+        assert_eq!(of("codex:p", None), name("codex:p"));
+        assert!(started_by(Tool::Codex, &name(&"y".repeat(250)), Some("session")).is_err());
     }
 
     #[test]

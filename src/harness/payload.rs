@@ -50,6 +50,8 @@ pub struct Call {
     pub agent: Option<String>,
     /// The directory from which relative paths are meant.
     pub cwd: Option<String>,
+    /// Every directory that the session is about, where the tool tells.
+    pub roots: Vec<String>,
 }
 
 /// Why a document says nothing.
@@ -84,7 +86,7 @@ pub fn read(tool: Tool, bytes: &[u8]) -> Result<Call, PayloadError> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| PayloadError::Malformed(error.to_string()))?;
     let Value::Object(document) = value else { return Err(PayloadError::NoObject) };
     let (session, agent) = who(tool, &document);
-    Ok(Call { event: event(tool, &document), session, agent, cwd: directory(&document) })
+    Ok(Call { event: event(tool, &document), session, agent, cwd: directory(&document), roots: roots(&document) })
 }
 
 fn text(document: &Map<String, Value>, name: &str) -> Option<String> {
@@ -113,11 +115,14 @@ fn who(tool: Tool, document: &Map<String, Value>) -> (Option<String>, Option<Str
 
 /// Cursor does not always tell the current directory, but always the roots of its workspace.
 fn directory(document: &Map<String, Value>) -> Option<String> {
-    let root = || {
-        let root = document.get("workspace_roots")?.as_array()?.first()?.as_str()?;
-        Some(root.strip_prefix("file://").unwrap_or(root).to_owned())
-    };
-    text(document, "cwd").or_else(root).filter(|cwd| cwd.starts_with('/') || cfg!(windows))
+    text(document, "cwd")
+        .or_else(|| roots(document).into_iter().next())
+        .filter(|cwd| cwd.starts_with('/') || cfg!(windows))
+}
+
+fn roots(document: &Map<String, Value>) -> Vec<String> {
+    let roots = document.get("workspace_roots").and_then(Value::as_array).into_iter().flatten();
+    roots.filter_map(Value::as_str).map(|root| root.strip_prefix("file://").unwrap_or(root).to_owned()).collect()
 }
 
 fn event(tool: Tool, document: &Map<String, Value>) -> Event {

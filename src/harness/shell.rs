@@ -6,11 +6,21 @@ use crate::{owner::Owner, text::shell_quoted};
 
 /// The variable that names an agent to this program.
 const VARIABLE: &str = "AGENTLOCK_OWNER";
+/// Beside it, with the same value: it was a hook that has given the name, and not a person. By that an agent that is started from another one's
+/// shell knows that the name is not its own.
+pub const BY_HOOK: &str = "AGENTLOCK_HOOK_OWNER";
 
 /// The statement that gives a shell and all it runs an owner. Owners have no line breaks, so it is one line.
 #[must_use]
 pub fn export(owner: &Owner) -> String {
-    format!("export {VARIABLE}={}", shell_quoted(owner.as_str().as_bytes()).into_string_lossy())
+    let name = shell_quoted(owner.as_str().as_bytes()).into_string_lossy();
+    format!("export {VARIABLE}={name} {BY_HOOK}={name}")
+}
+
+/// Whether a line is such a statement, of whatever owner.
+#[must_use]
+pub fn is_export(line: &str) -> bool {
+    line.strip_prefix("export ").and_then(|rest| rest.strip_prefix(VARIABLE)).is_some_and(|rest| rest.starts_with('='))
 }
 
 /// The same command, run by a shell that knows its owner; `None` when the command has nothing to do with locks, or says itself who runs it.

@@ -264,8 +264,14 @@ fn the_shells_of_a_session_are_given_its_name_once() {
         fs::write(&file, "export X=1").unwrap();
         start(&session);
         start(&session);
-        let line = format!("export AGENTLOCK_OWNER='{tool}:it'\\''s'\n");
+        let name = format!("'{tool}:it'\\''s'");
+        let line = format!("export AGENTLOCK_OWNER={name} AGENTLOCK_HOOK_OWNER={name}\n");
         assert_eq!(fs::read_to_string(&file).unwrap(), format!("export X=1\n{line}"));
+        // Where one file serves several sessions, the last one's line counts.
+        let other = Session::new(&sandbox, &repo, tool, "other").env(variable, file.to_str().unwrap());
+        start(&other);
+        start(&session);
+        assert!(fs::read_to_string(&file).unwrap().ends_with(&format!(":other'\n{line}")));
         let script = format!(". '{}'; git agentlock whoami", file.display());
         let output = sandbox.command("sh", &repo).args(["-c", &script]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{tool}:it's (from AGENTLOCK_OWNER)\n"));
@@ -273,6 +279,59 @@ fn the_shells_of_a_session_are_given_its_name_once() {
         let unwritable = session.env(variable, "/nonexistent/env").send("SessionStart", &json!({}));
         assert_eq!(unwritable.code(), 0);
         unwritable.err_has(&["warning: AGENTLOCK_OWNER cannot be written to /nonexistent/env"]);
+    }
+}
+
+/// A tool that is started from a shell of another one's, or of its own, finds the other's name in its environment.
+#[test]
+fn an_agent_that_is_started_from_an_agents_shell_does_not_end_what_that_one_holds() {
+    for (outer, inner) in [("claude-code", "claude-code"), ("claude-code", "codex"), ("gemini", "claude-code")] {
+        let (sandbox, repo) = Sandbox::guarded();
+        let parent = Session::new(&sandbox, &repo, outer, "p");
+        let name = format!("{outer}:p");
+        let nested = |id: &str| {
+            let session = Session::new(&sandbox, &repo, inner, id);
+            session.env("AGENTLOCK_OWNER", &name).env("AGENTLOCK_HOOK_OWNER", &name)
+        };
+        parent.edits("src/a");
+        let (one, two) = (nested("n1"), nested("n2"));
+        one.edits("src/b");
+        two.is_refused("src/b", &[&format!("held by {outer}:p/{inner}:n1 since")]);
+        assert!(parent.commits("src/b", &format!("export AGENTLOCK_OWNER={name}; ")), "kin");
+        one.end();
+        two.end();
+        assert_eq!(sandbox.nobody(&repo).listed(), [format!("src/a {name}")], "{outer}, {inner}");
+        // What a person has named is so named.
+        let named = Session::new(&sandbox, &repo, inner, "n3").env("AGENTLOCK_OWNER", "me");
+        named.env("AGENTLOCK_HOOK_OWNER", &name).edits("src/b");
+        assert_eq!(sandbox.nobody(&repo).holder_of("src/b").as_deref(), Some("me"));
+    }
+}
+
+#[test]
+fn an_agent_in_a_run_does_not_give_back_what_that_holds_for_it() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let me = sandbox.agent(&repo, "me");
+    let payload = json!({"session_id": "s", "cwd": repo, "hook_event_name": "SessionEnd"});
+    let script = format!(
+        "git agentlock acquire -q src/b && printf '%s' '{payload}' | git agentlock agent-hook claude-code && git agentlock list -z | tr '\\0' '\\n' | cut -f 7"
+    );
+    let ran = me.ok(["run", "src/a", "--", "sh", "-c", &script]);
+    assert_eq!((ran.out().as_str(), ran.err().as_str()), ("src/a\n", ""), "{ran:#?}");
+    assert_eq!(me.listed(), [""; 0]);
+}
+
+#[test]
+fn a_session_of_several_roots_gives_back_in_all_of_them() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let other = sandbox.repo("other");
+    let session = Session::new(&sandbox, &repo, "cursor", "s");
+    session.edits("src/a");
+    session.edits(other.join("src/a"));
+    assert_eq!(sandbox.nobody(&other).listed(), ["src/a cursor:s"]);
+    session.send("sessionEnd", &json!({"workspace_roots": [repo, other]}));
+    for place in [&repo, &other] {
+        assert_eq!(sandbox.nobody(place).listed(), [""; 0]);
     }
 }
 

@@ -177,6 +177,25 @@ fn a_signal_while_waiting_ends_it_with_nothing_started_and_nothing_held() {
     assert!(repo.join("started").exists());
 }
 
+/// It would hear of it only when somebody continued it.
+#[test]
+fn a_stopped_command_that_is_asked_to_end_does_so() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (sandbox, repo) = Sandbox::with_repo();
+        let a = sandbox.agent(&repo, "A");
+        let running = start(&a, "echo ready $$; exec sleep 300");
+        kill_process(running.command, Signal::STOP).unwrap();
+        let is_stopped = || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", running.command.as_raw_pid())).unwrap();
+            stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
+        };
+        wait_until("it is stopped", is_stopped);
+        running.signal(signal);
+        assert!(matches!(running.end().code(), 143 | 129));
+        assert_eq!(a.listed(), [""; 0]);
+    }
+}
+
 /// A command that is stopped by somebody is not left without its lease.
 #[test]
 fn a_stopped_command_keeps_its_lease_where_nobody_would_continue_us() {

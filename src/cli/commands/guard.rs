@@ -56,6 +56,10 @@ pub(crate) fn run(args: &GuardArgs, global: &Global, umask: u32) -> Output {
     let mode = Cell::new(told.unwrap_or(GuardMode::Enforce));
     let mut output = Output::new("guard");
     if mode.get() != GuardMode::Off && operation != Operation::Nothing {
+        if !Operation::is_known(&args.hook) {
+            let shown = git_agentlock::text::escape(args.hook.as_bytes());
+            warnings.push(format!("--hook: the guard knows no hook '{shown}', and judges as in pre-commit"));
+        }
         let judged = Context::new(global.directory.as_deref(), OnBadPolicy::Warn, umask).and_then(|context| {
             let judged = judge(&context, args, &operation, told, &mode);
             warnings.extend(context.take_warnings());
