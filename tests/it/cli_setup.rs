@@ -23,7 +23,7 @@ fn what_is_put_in_is_taken_out_without_a_trace() {
     let sandbox = Sandbox::new();
     let nobody = sandbox.nobody(sandbox.root());
     let before = names(&sandbox.home());
-    assert_eq!(states(&nobody, 0, &["--dry-run"]), only("written"));
+    assert_eq!(states(&nobody, 0, &["--dry-run"]), only("to-write"));
     assert_eq!(names(&sandbox.home()), before, "only told");
     let ran = nobody.ok(["setup"]);
     ran.out_has(&[
@@ -47,7 +47,7 @@ fn what_is_put_in_is_taken_out_without_a_trace() {
     let after = tree(&sandbox.home());
     assert_eq!(states(&nobody, 0, &[]), only("current"));
     assert_eq!(tree(&sandbox.home()), after, "a second time changes nothing");
-    assert_eq!(states(&nobody, 0, &["--uninstall", "--dry-run"]), only("removed"));
+    assert_eq!(states(&nobody, 0, &["--uninstall", "--dry-run"]), only("to-remove"));
     assert_eq!(tree(&sandbox.home()), after, "only told");
     nobody.ok(["setup", "--uninstall"]).out_has(&["completion for fish: removed", "26 man pages: removed"]);
     assert_eq!(names(&sandbox.home()), before);
@@ -142,4 +142,14 @@ fn the_variables_decide_and_what_is_known_is_not_said_again() {
     }
     agent.ok(["setup", "--uninstall"]);
     assert!(!place("data").exists() && !place("config").exists());
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_an_error_for_each_directory_and_no_advice() {
+    let (sandbox, repo) = Sandbox::with_repo();
+    let nobody = sandbox.nobody(&repo).env("HOME", "/proc/1/nope").env("XDG_CONFIG_HOME", "").env("XDG_DATA_HOME", "");
+    let ran = nobody.expect(4, ["setup"]);
+    ran.err_has(&["cannot create", "XDG_CONFIG_HOME"]);
+    assert_eq!(ran.err().matches("man/man1").count(), 1, "{ran:#?}");
+    assert!(!ran.err().contains("fpath=") && !ran.err().contains("MANPATH="), "{ran:#?}");
 }

@@ -115,6 +115,7 @@ fn world() -> (Sandbox, PathBuf) {
     me.ok(["acquire", "--resource", "plan:42"]);
     sandbox.agent(&repo, "kimi-222").ok(["acquire", "README"]);
     sandbox.agent(&repo, "codex:7f").ok(["acquire", "LICENSE"]);
+    sandbox.agent(&repo, "mona-9").ok(["acquire", "docs/"]);
     sandbox.git(&repo, &["config", "alias.lock", "agentlock"]);
     sandbox.git(&repo, &["config", "alias.take", "agentlock acquire"]);
     (sandbox, repo)
@@ -170,6 +171,7 @@ fn offers_what_there_is_and_says_who_holds_it(shell: Shell) {
     }
     if shell != Shell::Bash {
         prompt.terminal.shows("kimi-222", 1);
+        prompt.terminal.shows("mona-9", 1);
     }
     prompt.end();
 }

@@ -43,7 +43,10 @@ pub(crate) fn run(args: &SetupArgs, umask: u32) -> Result<Output, Failure> {
             }
             Ok(state) => state,
             Err(failure) => {
-                output.failures.push(failure);
+                // Of the many files of a directory that cannot be written each would say the same.
+                if !output.failures.contains(&failure) {
+                    output.failures.push(failure);
+                }
                 "failed"
             }
         };
@@ -51,10 +54,18 @@ pub(crate) fn run(args: &SetupArgs, umask: u32) -> Result<Output, Failure> {
         done.push((item, state));
     }
     tell(&mut output, &done, args.dry_run);
-    let document =
-        |(item, state): (&Item, &'static str)| FileDoc { path: item.path.to_string_lossy().into_owned(), state };
+    let would_be = |state| match state {
+        "written" => "to-write",
+        "updated" => "to-update",
+        "removed" => "to-remove",
+        other => other,
+    };
+    let document = |(item, state): (&Item, &'static str)| FileDoc {
+        path: item.path.to_string_lossy().into_owned(),
+        state: if args.dry_run { would_be(state) } else { state },
+    };
     output.document.files = Some(done.into_iter().map(document).collect());
-    if wish == Wish::Put {
+    if wish == Wish::Put && output.failures.is_empty() {
         output.notes.extend(places.advice());
     }
     Ok(output)

@@ -82,7 +82,7 @@ impl Document {
 pub(crate) struct FileDoc {
     /// Its name as people read it.
     pub(crate) path: String,
-    /// `written`, `updated`, `current`, `removed`, `absent`, `foreign`, `edited` or `failed`.
+    /// `written`, `updated`, `current`, `removed`, `absent`, `foreign`, `edited` or `failed`; in a dry run `to-write`, `to-update`, `to-remove`.
     pub(crate) state: &'static str,
 }
 

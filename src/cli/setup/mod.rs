@@ -100,5 +100,6 @@ impl Item {
 }
 
 fn failure(error: &InstallError) -> Failure {
-    Failure::new(Kind::File, error.to_string()).hint("make the directory writable, or set XDG_DATA_HOME to another one")
+    Failure::new(Kind::File, error.to_string())
+        .hint("make the directory writable, or set XDG_DATA_HOME (for fish XDG_CONFIG_HOME) to another one")
 }
