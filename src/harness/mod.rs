@@ -134,12 +134,13 @@ pub fn ends_with(owner: &Owner, holder: &Owner) -> bool {
 /// [`OwnerError`] when its session has no name, or one that does not fit behind that of the other.
 pub fn started_by(tool: Tool, given: &Owner, session: Option<&str>) -> Result<Owner, OwnerError> {
     let Some(own) = owner(tool, None, session, None)? else { return Ok(given.clone()) };
-    let is_own = given.is_kin(&own) && given.as_str().len() >= own.as_str().len();
-    let ends_with_own = given.as_str().ends_with(&format!("/{}", own.as_str()));
-    match is_own {
-        true => Ok(own),
-        false if ends_with_own => Ok(given.clone()),
-        false => Owner::new(format!("{}/{}", given.as_str(), own.as_str())),
+    let below = format!("/{}", own.as_str());
+    if ends_with(&own, given) {
+        Ok(own)
+    } else if given.as_str().ends_with(&below) {
+        Ok(given.clone())
+    } else {
+        Owner::new(format!("{}{below}", given.as_str()))
     }
 }
 

@@ -73,7 +73,8 @@ pub(crate) fn leases(
     is_here: impl Fn(&Lease) -> bool,
     screen: Option<Screen>,
 ) -> String {
-    let with_work_tree = leases.iter().any(|lease| lease.resource.path().is_some() && !is_here(lease));
+    let elsewhere = |lease: &Lease| if is_here(lease) { None } else { work_tree(&lease.resource) };
+    let with_work_tree = leases.iter().any(|lease| elsewhere(lease).is_some());
     let mut head = vec!["", "RESOURCE", "OWNER", "AGE", "LEFT", "REASON"];
     if with_work_tree {
         head.insert(2, "WORK TREE");
@@ -102,7 +103,7 @@ pub(crate) fn leases(
             lease.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
         ];
         if with_work_tree {
-            row.insert(2, work_tree(&lease.resource, is_here(lease)));
+            row.insert(2, elsewhere(lease).unwrap_or_default());
         }
         if with_project {
             let label = lease.resource.scope.project.label();
@@ -126,13 +127,10 @@ pub(crate) fn leases(
     table.lines().zip(styles).map(|(line, style)| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }
 
-/// Where a lease is that is not here.
-fn work_tree(resource: &Resource, is_here: bool) -> String {
-    match (is_here || resource.path().is_none(), resource.scope.work_tree.is_empty()) {
-        (true, _) => String::new(),
-        (false, true) => MAIN.to_owned(),
-        (false, false) => git_agentlock::text::escape(&resource.scope.work_tree),
-    }
+/// The work tree that a path is in; a named thing is in none.
+fn work_tree(resource: &Resource) -> Option<String> {
+    let id = &resource.scope.work_tree;
+    resource.path().map(|_| if id.is_empty() { MAIN.to_owned() } else { git_agentlock::text::escape(id) })
 }
 
 /// Shortens what does not fit: reasons at their ends, all else in the middle.
